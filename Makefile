@@ -1,0 +1,51 @@
+# Two commands: `make demo` sets everything up and shows the library at work; `make test` sets everything
+# up and runs lint, types and tests. Everything is installed into .venv, at the tested versions.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint type format docs bench clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 10
+
+setup: $(READY)  ## make .venv and install everything
+
+$(READY): setup.py pyproject.toml requirements/constraints.txt requirements/system.sh
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; run: make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint requirements/constraints.txt torch
+	$(BIN)/pip install --quiet --constraint requirements/constraints.txt --editable '.[dev]'
+	@sh requirements/system.sh
+	@touch $(READY)
+
+demo: setup  ## train on a bit-flip puzzle with hindsight, ours beside SB3's
+	$(BIN)/python examples/bit_flip.py
+
+test: lint type  ## lint, types and tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: setup  ## ruff, nothing rewritten
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: setup  ## mypy, strict
+	$(BIN)/mypy
+
+format: setup  ## rewrite with ruff
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: setup  ## build docs/_build/html and run its examples, warnings are errors
+	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+bench: setup  ## every quick benchmark; figures go to benchmarks/results/
+	$(BIN)/python benchmarks/wrapper_overhead.py
+	$(BIN)/python benchmarks/graph_scale.py
+
+clean:  ## remove .venv, caches and built docs
+	rm -rf .venv docs/_build build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,104 @@
+"""Results are files: every benchmark appends its figures, one JSON line each; nothing edits them.
+
+The README's table, the report and the tests read these lines and nothing else. Of several lines
+with the same (suite, env, task, method, budget, seed) the newest counts.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = (
+    "torch",
+    "stable-baselines3",
+    "gymnasium",
+    "numpy",
+    "scipy",
+    "mujoco",
+    "minigrid",
+    "pettingzoo",
+)
+
+
+def append(
+    suite: str,
+    *,
+    env: str,
+    task: str,
+    method: str,
+    budget: int | None = None,
+    seed: int | None = None,
+    n: int | None = None,
+    successes: int | None = None,
+    value: float | None = None,
+    unit: str | None = None,
+    extra: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Append one figure to ``results/<suite>.jsonl`` and return the line as written.
+
+    ``n`` and ``successes`` hold a success rate, ``value`` and ``unit`` everything else.
+    """
+    line = {
+        "suite": suite,
+        "env": env,
+        "task": task,
+        "method": method,
+        "budget": budget,
+        "seed": seed,
+        "n": n,
+        "successes": successes,
+        "value": value,
+        "unit": unit,
+        "extra": extra or {},
+        "command": _command(),
+        "commit": _commit(),
+        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}",
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{suite}.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    return line
+
+
+def read(suite: str) -> list[dict[str, Any]]:
+    """The lines that count: the newest for each (suite, env, task, method, budget, seed)."""
+    path = RESULTS / f"{suite}.jsonl"
+    lines = [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
+    keys = ("suite", "env", "task", "method", "budget", "seed")
+    return list({tuple(line[key] for key in keys): line for line in lines}.values())
+
+
+def _command() -> str:
+    script = Path(sys.argv[0])
+    script = (
+        script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else Path(script.name)
+    )
+    return shlex.join(["python", str(script), *sys.argv[1:]])
+
+
+def _commit() -> str:
+    """The commit the figures were measured at, marked when the tree had changes on top of it."""
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return answer.stdout.strip()

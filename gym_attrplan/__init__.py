@@ -1,0 +1,57 @@
+"""gym_attrplan: name what matters about a state, and ask for it."""
+
+from typing import TYPE_CHECKING, Any
+
+from gym_attrplan.attributes import FREE, AttributeFunction, AttributeSpace, GoalLike
+from gym_attrplan.error import AttrPlanError
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.wrappers import (
+    AttributeVectorWrapper,
+    AttributeWrapper,
+    CountBonus,
+    CountBonusVector,
+    GoalSampler,
+    NormalizedCountBonus,
+    NormalizedCountBonusVector,
+    check_attribute_env,
+)
+
+if TYPE_CHECKING:
+    from gym_attrplan.algorithms import TerminalHerReplayBuffer
+    from gym_attrplan.models import GoalFusionExtractor
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FREE",
+    "AttrPlanError",
+    "AttributeFunction",
+    "AttributeSpace",
+    "AttributeVectorWrapper",
+    "AttributeWrapper",
+    "CountBonus",
+    "CountBonusVector",
+    "GoalFusionExtractor",
+    "GoalLike",
+    "GoalSampler",
+    "NormalizedCountBonus",
+    "NormalizedCountBonusVector",
+    "TerminalHerReplayBuffer",
+    "TransitionCounts",
+    "__version__",
+    "check_attribute_env",
+]
+
+_LAZY = {
+    "GoalFusionExtractor": "gym_attrplan.models",
+    "TerminalHerReplayBuffer": "gym_attrplan.algorithms",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Names that need torch load it on first use: importing this package stays fast."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)

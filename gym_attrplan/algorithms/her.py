@@ -1,0 +1,93 @@
+"""TerminalHerReplayBuffer: hindsight replay that relabels ends of episodes along with rewards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3 import HerReplayBuffer
+from stable_baselines3.common.type_aliases import DictReplayBufferSamples
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+
+from gym_attrplan.error import InvalidEnvironment
+
+
+class TerminalHerReplayBuffer(HerReplayBuffer):
+    """SB3's :class:`HerReplayBuffer`, but a relabelled transition's ``done`` fits its new goal.
+
+    The stock buffer keeps the ``done`` of the goal that was asked for (SB3 issue 627). Where
+    meeting the goal ends the episode, the value of a state that meets the relabelled goal is then
+    bootstrapped from what follows it, and with 0/1 rewards Q grows past what any policy can earn.
+    This buffer asks the environment's ``compute_terminated``.
+
+    Use it where you would use the stock one::
+
+        DQN("MultiInputPolicy", env, replay_buffer_class=TerminalHerReplayBuffer)
+
+    Raises:
+        InvalidEnvironment: If the environment has no ``compute_terminated``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        assert self.env is not None  # SB3 always passes one
+        _require_compute_terminated(self.env)
+        shape = (self.buffer_size, self.n_envs)
+        self.env_terminated: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
+
+    def set_env(self, env: VecEnv) -> None:
+        """Give a loaded buffer its environment."""
+        _require_compute_terminated(env)
+        super().set_env(env)
+
+    def add(  # type: ignore[override]  # as SB3's own goal buffer has it
+        self,
+        obs: dict[str, npt.NDArray[Any]],
+        next_obs: dict[str, npt.NDArray[Any]],
+        action: npt.NDArray[Any],
+        reward: npt.NDArray[Any],
+        done: npt.NDArray[Any],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        """Store transitions, and with them whether the world itself ended."""
+        self.env_terminated[self.pos] = [bool(info.get("env_terminated")) for info in infos]
+        super().add(obs, next_obs, action, reward, done, infos)
+
+    def _get_virtual_samples(
+        self,
+        batch_indices: npt.NDArray[Any],
+        env_indices: npt.NDArray[Any],
+        env: VecNormalize | None = None,
+    ) -> DictReplayBufferSamples:
+        # Both samplings of goals must draw the same ones, so SB3's own is given ours to return.
+        goals = super()._sample_goals(batch_indices, env_indices)
+        self._chosen_goals = goals
+        samples = super()._get_virtual_samples(batch_indices, env_indices, env)
+        achieved = self.next_observations["achieved_goal"][batch_indices, env_indices]
+        ended = self.env_terminated[batch_indices, env_indices]
+        assert self.env is not None  # SB3 has just said so, with a message
+        (done,) = self.env.env_method(
+            "compute_terminated",
+            achieved,
+            goals,
+            [{"env_terminated": bool(one)} for one in ended],
+            indices=[0],
+        )
+        done = np.asarray(done, np.float32).reshape(-1, 1)
+        return samples._replace(dones=self.to_torch(done))
+
+    def _sample_goals(
+        self, batch_indices: npt.NDArray[Any], env_indices: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
+        return self._chosen_goals
+
+
+def _require_compute_terminated(env: VecEnv) -> None:
+    try:
+        env.get_attr("compute_terminated", indices=[0])
+    except AttributeError as error:
+        raise InvalidEnvironment(
+            "relabelling ends needs an environment with compute_terminated, such as one in "
+            "AttributeWrapper; with others use SB3's HerReplayBuffer."
+        ) from error

@@ -1,0 +1,64 @@
+"""Attribute functions: from an environment and its observation to attribute values."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from gym_attrplan.attributes.space import AttributeSpace, IntArray
+from gym_attrplan.error import InvalidAttributes
+
+
+class AttributeFunction(Protocol):
+    """What :class:`~gym_attrplan.AttributeWrapper` calls each step; a fitted detector is one."""
+
+    def __call__(self, env: Any, observation: Any, /) -> Any:
+        """Values of every attribute: a vector of integers, or ``{name: value}``.
+
+        Under :class:`~gym_attrplan.AttributeVectorWrapper` the environment and the observation
+        are batched, and so is the answer: ``(n_envs, n_attributes)``, or ``{name: (n_envs,)
+        array}``.
+        """
+
+
+def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """The function itself, imported first when given as ``"module:function"``.
+
+    The text form survives ``env.spec.to_json()``, which code does not.
+
+    Raises:
+        InvalidAttributes: If the text has another form, or names nothing that can be called.
+
+    Example:
+        >>> load_function("math:sqrt")(9)
+        3.0
+    """
+    if callable(function):
+        return function
+    if not isinstance(function, str) or function.count(":") != 1:
+        raise InvalidAttributes(
+            f"a function must be callable or a text 'module:function'; received {function!r}."
+        )
+    module_name, _, path = function.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidAttributes(f"{function!r} cannot be imported: {error}.") from error
+    if not callable(found):
+        raise InvalidAttributes(f"{function!r} is not a function but {found!r}.")
+    return found  # type: ignore[no-any-return]
+
+
+def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = ()) -> IntArray:
+    """What an attribute function returned, as a fresh checked array ``(*leading, n_attributes)``.
+
+    Raises:
+        InvalidAttributes: On another length, a float, an unknown name, or a value out of range.
+    """
+    if isinstance(values, Mapping):
+        values = space.encode(values)
+    # A copy, because functions may return the same buffer again and again.
+    return space.check(values, source="the attribute function's answer", leading=leading).copy()

@@ -1,0 +1,155 @@
+"""Random rooms, generated in batches: where the agent, the objects and the walls stand. Always solvable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.error import InvalidEnvironment
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+MIN_SIZE = 4
+"""The smallest room: a surrounding wall and 2 × 2 cells."""
+
+_PROBES = 200
+"""Worlds drawn to see whether a layout has solvable ones, and the most draws for one world."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """n rooms at the start of an episode. A cell's number is ``row * size + column``, the wall included.
+
+    Attributes:
+        agents: ``(n,)`` cells.
+        objects: ``(n, n_objects)`` cells.
+        walls: ``(n, n_walls)`` cells of the obstacles, ascending.
+        states: ``(n, n_objects)`` what each object shows at first: a switch's colour, else 0.
+    """
+
+    agents: IntArray
+    objects: IntArray
+    walls: IntArray
+    states: IntArray
+
+    def __len__(self) -> int:
+        return len(self.agents)
+
+    def __getitem__(self, rows: Any) -> Worlds:
+        """The chosen worlds; one number gives a batch of one."""
+        chosen = np.atleast_1d(rows)
+        return Worlds(*(part[chosen] for part in self._parts()))
+
+    def replace(self, rows: BoolArray, others: Worlds) -> Worlds:
+        """These worlds with the others in the marked rows; nothing is changed in place."""
+        parts = [part.copy() for part in self._parts()]
+        for part, other in zip(parts, others._parts(), strict=True):
+            part[rows] = other
+        return Worlds(*parts)
+
+    @classmethod
+    def stack(cls, worlds: Sequence[Worlds]) -> Worlds:
+        """All worlds of several batches as one batch."""
+        parts = zip(*(one._parts() for one in worlds), strict=True)
+        return cls(*(np.concatenate(part) for part in parts))
+
+    def _parts(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        return self.agents, self.objects, self.walls, self.states
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a room holds, and how to draw one at random.
+
+    Args:
+        size: Side of the square room, its surrounding wall included.
+        n_objects: Objects to stand on, each in a cell of its own.
+        n_walls: Obstacles.
+        n_states: Number of states of each object, drawn at random.
+
+    Raises:
+        InvalidEnvironment: If the room is too small for all that, or too full to be solvable.
+
+    Example:
+        >>> worlds = Layout(size=8, n_objects=4, n_walls=4).generate(1000, np.random.default_rng(0))
+        >>> worlds.objects.shape
+        (1000, 4)
+    """
+
+    size: int
+    n_objects: int
+    n_walls: int
+    n_states: int = 1
+
+    def __post_init__(self) -> None:
+        if self.size < MIN_SIZE:
+            raise InvalidEnvironment(
+                f"size counts the surrounding wall and must be at least {MIN_SIZE}; "
+                f"received {self.size}."
+            )
+        if self.n_walls < 0:
+            raise InvalidEnvironment(f"n_walls must be at least 0; received {self.n_walls}.")
+        n_free = (self.size - 2) ** 2
+        if self._n_placed > n_free:
+            raise InvalidEnvironment(
+                f"size={self.size} leaves {n_free} cells inside the wall, too few for the agent, "
+                f"{self.n_objects} objects and {self.n_walls} obstacles: raise size or lower n_walls."
+            )
+        cells = self._draw_cells(_PROBES, np.random.default_rng(0))
+        if not self._solvable(cells).any():
+            raise InvalidEnvironment(
+                f"{self.n_walls} obstacles cut a room of size={self.size} apart: none of {_PROBES} "
+                "rooms drawn was solvable. Raise size or lower n_walls."
+            )
+
+    def generate(self, n: int, rng: np.random.Generator) -> Worlds:
+        """n random worlds in which the agent can walk to every object."""
+        cells = self._draw_cells(n, rng)
+        # A layout passed the probe, so this ends: each round leaves fewer worlds to redraw.
+        while len(cut_off := np.flatnonzero(~self._solvable(cells))):
+            cells[cut_off] = self._draw_cells(len(cut_off), rng)
+        states = rng.integers(self.n_states, size=(n, self.n_objects))
+        objects, walls = np.split(cells[:, 1:], [self.n_objects], axis=1)
+        return Worlds(cells[:, 0].copy(), objects.copy(), np.sort(walls, axis=1), states)
+
+    @property
+    def _n_placed(self) -> int:
+        return 1 + self.n_objects + self.n_walls
+
+    def _draw_cells(self, n: int, rng: np.random.Generator) -> IntArray:
+        """``(n, 1 + n_objects + n_walls)`` different cells in each row: agent, objects, walls."""
+        rows, columns = np.divmod(np.arange((self.size - 2) ** 2), self.size - 2)
+        inside = (rows + 1) * self.size + columns + 1
+        return rng.permuted(np.tile(inside, (n, 1)), axis=1)[:, : self._n_placed]
+
+    def _solvable(self, cells: IntArray) -> BoolArray:
+        """Whether the agent can walk to every object; objects do not stand in the way."""
+        agents, objects, walls = np.split(cells, [1, 1 + self.n_objects], axis=1)
+        reached = self._walk(agents, self.wall_map(walls))
+        solvable: BoolArray = np.take_along_axis(reached, objects, axis=1).all(axis=1)
+        return solvable
+
+    def wall_map(self, walls: IntArray) -> BoolArray:
+        """``(n, size * size)`` whether each cell is wall, the surrounding wall included."""
+        surrounding = np.ones((self.size, self.size), np.bool_)
+        surrounding[1:-1, 1:-1] = False
+        walled = np.tile(surrounding.ravel(), (len(walls), 1))
+        np.put_along_axis(walled, walls, True, axis=1)
+        return walled
+
+    def _walk(self, starts: IntArray, walled: BoolArray) -> BoolArray:
+        """The cells that can be walked to: spread to the neighbours until nothing is added."""
+        reached = np.zeros_like(walled)
+        np.put_along_axis(reached, starts, True, axis=1)
+        free, n_reached = ~walled, 0
+        while n_reached != (n_reached := int(reached.sum())):
+            # The surrounding wall is closed, so a step in cell numbers never wraps round a row.
+            for step in (1, self.size):
+                reached[:, step:] |= reached[:, :-step] & free[:, step:]
+                reached[:, :-step] |= reached[:, step:] & free[:, :-step]
+        return reached

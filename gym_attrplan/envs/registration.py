@@ -1,0 +1,36 @@
+"""One table of the environments, one loop that registers them. Nothing they are built on is imported here."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import gymnasium as gym
+
+
+class _Entry(TypedDict):
+    entry_point: str
+    vector_entry_point: str
+    max_episode_steps: int
+
+
+_GRIDS = "gym_attrplan.envs.grids.factories"
+
+ENVIRONMENTS: dict[str, _Entry] = {
+    "AttrSwitches-v0": {
+        "entry_point": f"{_GRIDS}:make_switches",
+        "vector_entry_point": f"{_GRIDS}:make_switches_vector",
+        "max_episode_steps": 300,
+    },
+    "AttrCrafting-v0": {
+        "entry_point": f"{_GRIDS}:make_crafting",
+        "vector_entry_point": f"{_GRIDS}:make_crafting_vector",
+        "max_episode_steps": 300,
+    },
+}
+
+
+def register_environments() -> None:
+    """Make every id known to ``gymnasium.make`` and ``gymnasium.make_vec``; doing it again changes nothing."""
+    for name, entry in ENVIRONMENTS.items():
+        if name not in gym.registry:
+            gym.register(name, **entry)

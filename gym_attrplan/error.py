@@ -1,0 +1,33 @@
+"""Every error raised on purpose. A message gives the rule, the value received and the remedy."""
+
+from __future__ import annotations
+
+from gymnasium import error as gym_error
+
+
+class AttrPlanError(Exception):
+    """Base class: ``except AttrPlanError`` catches all that this library raises on purpose."""
+
+
+class InvalidAttributes(AttrPlanError, ValueError):
+    """An attribute space, a vector or an attribute function breaks the rules of the language."""
+
+
+class InvalidGoal(AttrPlanError, ValueError):
+    """A goal names an unknown attribute, a value out of range, or has another length."""
+
+
+class InvalidGraph(AttrPlanError, ValueError):
+    """Counts, probabilities or nodes that no transition graph can hold."""
+
+
+class InvalidEnvironment(AttrPlanError, ValueError):
+    """An environment cannot be used where it was given."""
+
+
+class CheckFailed(AttrPlanError, AssertionError):
+    """An environment breaks the contract of :func:`gym_attrplan.check_attribute_env`."""
+
+
+class DependencyNotInstalled(AttrPlanError, gym_error.DependencyNotInstalled):
+    """An optional package is missing; the message names the ``pip install`` line."""

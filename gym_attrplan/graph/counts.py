@@ -1,0 +1,343 @@
+"""TransitionCounts: what was seen to follow what, and what the policy achieved when it tried."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph import storage
+from gym_attrplan.graph.edges import ATTEMPTED, EdgeStore, EdgeTable
+from gym_attrplan.graph.index import NodeIndex
+from gym_attrplan.graph.ragged import expand_rows, row_argmin
+
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+class TransitionCounts:
+    """A growing, mergeable table of transitions between attribute vectors.
+
+    Three numbers are kept of each edge: *visits*, how often exploration saw it; *attempts*, how
+    often the policy tried it; *successes*, how often it then arrived (the last two are float32, of
+    seven digits). A transition from a vector to itself is no edge: its vector becomes known,
+    nothing else is recorded.
+
+    Edges live in a CSR and a small append buffer. Known edges are updated in place; new ones are
+    sorted in when the buffer is full or when somebody reads rows (:meth:`edges`,
+    :meth:`neighbours`, :meth:`sample_neighbours`), so record in batches between reads.
+
+    Args:
+        space: The attributes that a vector holds.
+
+    Example:
+        >>> counts = TransitionCounts(AttributeSpace(["key", "door"]))
+        >>> counts.record([[0, 0], [1, 0], [0, 0]], [[1, 0], [1, 1], [1, 0]])
+        array([2., 1., 2.])
+        >>> counts.attempt([1, 0], [1, 1], True)
+        >>> counts.n_nodes, counts.n_edges, counts.total
+        (3, 2, 3.0)
+        >>> counts.neighbours(0)
+        array([1], dtype=int32)
+    """
+
+    def __init__(self, space: AttributeSpace) -> None:
+        self.space = space
+        self.index = NodeIndex(space)
+        self.version = 0  # another number after every change: what the planner's cache goes by
+        self.total = 0.0
+        self._store = EdgeStore.empty()
+        self._decay = 1.0
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def record(
+        self,
+        from_vectors: npt.ArrayLike,
+        to_vectors: npt.ArrayLike,
+        weight: npt.ArrayLike = 1.0,
+    ) -> FloatArray:
+        """Count transitions that were seen.
+
+        Args:
+            from_vectors: ``(n, n_attributes)`` vectors, or one vector: a batch of one.
+            to_vectors: The vectors that followed, of the same shape.
+            weight: How much each counts, above 0: one number or ``(n,)``.
+
+        Returns:
+            ``(n,)`` visits of each transition after the whole batch, 0 for one from a vector to
+            itself. The bonus wrappers pay with it.
+
+        Raises:
+            InvalidAttributes: If a vector does not belong to the space.
+            InvalidGraph: On batches of different lengths, or a weight not finite and above 0.
+        """
+        packed = self._pack_pairs(from_vectors, to_vectors)
+        weights = _checked_weights(weight, len(packed))
+        source, target = self._add_nodes(packed)
+        moved = source != target
+        if moved.all():  # the common case needs no copies
+            return self._count_visits(source, target, weights)
+        visits = np.zeros(len(packed))
+        visits[moved] = self._count_visits(source[moved], target[moved], weights[moved])
+        return visits
+
+    def attempt(
+        self,
+        from_vectors: npt.ArrayLike,
+        target_vectors: npt.ArrayLike,
+        succeeded: npt.ArrayLike,
+    ) -> None:
+        """Count attempts of the policy: this is c_π.
+
+        An attempt at an edge that was never seen makes the edge known, with no visits. An attempt
+        to stay (from a vector to itself) is not counted.
+
+        Args:
+            from_vectors: ``(n, n_attributes)`` vectors where the attempts began, or one vector.
+            target_vectors: The neighbours they were aimed at, of the same shape.
+            succeeded: Whether each arrived: one truth value or ``(n,)``.
+
+        Raises:
+            InvalidAttributes: If a vector does not belong to the space.
+            InvalidGraph: On batches of different lengths, or outcomes other than true and false.
+        """
+        packed = self._pack_pairs(from_vectors, target_vectors)
+        outcomes = _checked_outcomes(succeeded, len(packed))
+        source, target = self._add_nodes(packed)
+        moved = source != target
+        slots = self._store.add(source[moved], target[moved])
+        columns = self._store.columns
+        if self._decay < 1.0 and slots.size:
+            fresh = slots[~columns[ATTEMPTED][slots]]  # a repeated slot is still assigned once
+            for name in ("attempts", "successes"):
+                columns[name][fresh] = columns[name][fresh] * np.float32(self._decay)
+            columns[ATTEMPTED][fresh] = True
+        np.add.at(columns["attempts"], slots, np.float32(1.0))
+        np.add.at(columns["successes"], slots, outcomes[moved])
+        self._changed()
+
+    def start_epoch(self, decay: float = 1.0) -> None:
+        """Begin an epoch of attempts in which older ones count less.
+
+        At an edge's *first* attempt of the epoch its earlier attempts and successes are multiplied
+        by ``decay``; an edge that is not attempted again keeps all that is known of it.
+
+        Args:
+            decay: γ, from 0 (forget) to 1 (keep).
+
+        Raises:
+            InvalidGraph: If ``decay`` is outside 0 … 1.
+        """
+        if not 0.0 <= decay <= 1.0:
+            raise InvalidGraph(f"a decay is from 0 (forget) to 1 (keep); received {decay}.")
+        self._decay = float(decay)
+        self._store.columns.pop(ATTEMPTED, None)
+        if decay < 1.0:
+            self._store.columns[ATTEMPTED] = np.zeros_like(self._store.columns["target"], bool)
+
+    def merge(self, other: TransitionCounts) -> None:
+        """Add all that ``other`` counted. Node numbers may differ; the epoch stays one's own.
+
+        Raises:
+            InvalidGraph: If the two speak of different attributes.
+        """
+        if other.space != self.space:
+            raise InvalidGraph(
+                f"only counts over the same attributes can be merged; received {other.space!r} "
+                f"for {self.space!r}."
+            )
+        edges = other.edges()
+        number = self.index.add_packed(other.index.packed)
+        slots = self._store.add(number[edges.source], number[edges.target])
+        for name in ("visits", "attempts", "successes"):
+            self._store.columns[name][slots] += getattr(edges, name)  # an edge has one slot
+        self.total += other.total
+        self._changed()
+
+    # --- reading ----------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of vectors seen."""
+        return len(self.index)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges seen or attempted."""
+        return len(self._store)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, the node index included."""
+        return self.index.nbytes + self._store.nbytes
+
+    def __repr__(self) -> str:
+        return (
+            f"<TransitionCounts: {self.n_nodes} nodes, {self.n_edges} edges, {self.total:g} visits>"
+        )
+
+    def visits(self, from_vectors: npt.ArrayLike, to_vectors: npt.ArrayLike) -> FloatArray:
+        """``(n,)`` visits of transitions, 0 where never seen."""
+        numbers = self.index.find_packed(
+            self._pack_pairs(from_vectors, to_vectors).reshape(-1, self.space.n_words)
+        )
+        source, target = numbers[0::2], numbers[1::2]
+        known = (source >= 0) & (target >= 0)
+        slots = np.full(len(source), -1, np.int64)
+        slots[known] = self._store.find(source[known], target[known])
+        visits = np.zeros(len(slots))
+        visits[slots >= 0] = self._store.columns["visits"][slots[slots >= 0]]
+        return visits
+
+    def edges(self) -> EdgeTable:
+        """All edges, sorted by source and target, as read-only views."""
+        self.compact()
+        columns = self._store.columns
+        views = (
+            self._store.indptr,
+            *(columns[name] for name in ("target", "visits", "attempts", "successes")),
+        )
+        views = tuple(view.view() for view in views)
+        for view in views:
+            view.flags.writeable = False
+        return EdgeTable(*views)
+
+    def neighbours(self, node: int) -> npt.NDArray[np.int32]:
+        """Nodes seen to follow ``node``, ascending; attempted but never seen ones are left out.
+
+        Raises:
+            InvalidGraph: On a number that no node has.
+        """
+        (number,) = self.index.check_nodes(node)
+        self.compact()
+        row = slice(*self._store.indptr[number : number + 2])
+        columns = self._store.columns
+        return columns["target"][row][columns["visits"][row] > 0]
+
+    def sample_neighbours(
+        self, nodes: npt.ArrayLike, rng: np.random.Generator
+    ) -> npt.NDArray[np.int32]:
+        """One neighbour of each node, drawn in proportion to its visits.
+
+        Args:
+            nodes: ``(n,)`` node numbers.
+            rng: Source of randomness.
+
+        Returns:
+            ``(n,)`` int32 node numbers, -1 for a node that nothing was seen to follow.
+
+        Raises:
+            InvalidGraph: On a number that no node has.
+        """
+        numbers = self.index.check_nodes(nodes)
+        self.compact()
+        owner, slots = expand_rows(self._store.indptr, numbers)
+        visits = self._store.columns["visits"][slots]
+        # A race of exponential clocks is won in proportion to their rates.
+        clocks = np.full(len(slots), np.inf)
+        np.divide(rng.standard_exponential(len(slots)), visits, out=clocks, where=visits > 0)
+        winner, _ = row_argmin(clocks, owner, len(numbers))
+        drawn = np.full(len(numbers), -1, np.int32)
+        drawn[winner >= 0] = self._store.columns["target"][slots[winner[winner >= 0]]]
+        return drawn
+
+    def compact(self) -> None:
+        """Sort new edges in and give spare memory back. Numbers and counts stay as they are."""
+        self._store.compact(self.n_nodes)
+
+    # --- files ------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything counted, as plain arrays; :meth:`from_arrays` takes them back."""
+        self.compact()
+        return {
+            "nodes": np.ascontiguousarray(self.index.packed),
+            "indptr": self._store.indptr.copy(),
+            **{name: column.copy() for name, column in self._store.columns.items()},
+            "total": np.array(self.total),
+            "decay": np.array(self._decay),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, space: AttributeSpace, arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> TransitionCounts:
+        """The counts that :meth:`to_arrays` gave.
+
+        Raises:
+            InvalidGraph: If an array is missing or the arrays are no graph over ``space``.
+        """
+        index, store, total, decay = storage.read_arrays(space, arrays)
+        counts = cls(space)
+        counts.index, counts._store, counts.total, counts._decay = index, store, total, decay
+        counts.version = 1
+        return counts
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one ``.npz`` file, space included, without pickle; an old one is replaced last."""
+        storage.write_file(Path(path), self.space, self.to_arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TransitionCounts:
+        """The counts that :meth:`save` wrote.
+
+        Raises:
+            InvalidGraph: If the file does not hold counts.
+            FileNotFoundError: If there is no such file.
+        """
+        return cls.from_arrays(*storage.read_file(Path(path)))
+
+    # --- helpers ----------------------------------------------------------------------------
+
+    def _pack_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+        """``(n, 2, n_words)``: from and to side by side, so nodes are numbered as they appeared."""
+        before, after = self.space.pack(first), self.space.pack(second)
+        if len(before) != len(after):
+            raise InvalidGraph(
+                f"each transition has two ends; received {len(before)} vectors to come from and "
+                f"{len(after)} to go to."
+            )
+        return np.stack([before, after], axis=1)
+
+    def _add_nodes(self, packed: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+        numbers = self.index.add_packed(packed.reshape(-1, packed.shape[-1]))
+        return numbers[0::2], numbers[1::2]
+
+    def _count_visits(self, source: IntArray, target: IntArray, weights: FloatArray) -> FloatArray:
+        slots = self._store.add(source, target)
+        column = self._store.columns["visits"]
+        np.add.at(column, slots, weights)
+        self.total += float(weights.sum())
+        visits = column[slots]
+        self._changed()
+        return visits
+
+    def _changed(self) -> None:
+        self.version += 1
+        if self._store.n_appended > self._store.appended_limit:
+            self.compact()
+
+
+def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
+    weights = np.asarray(weight, np.float64)
+    if weights.shape not in ((), (1,), (n,)):
+        raise InvalidGraph(f"one weight, or one for each of {n}; received shape {weights.shape}.")
+    if not ((weights > 0) & (weights < np.inf)).all():
+        raise InvalidGraph(f"a weight is finite and above 0; received {weights}.")
+    return np.broadcast_to(weights, n)
+
+
+def _checked_outcomes(succeeded: npt.ArrayLike, n: int) -> npt.NDArray[np.float32]:
+    outcomes = np.asarray(succeeded)
+    if outcomes.shape not in ((), (1,), (n,)):
+        raise InvalidGraph(f"one outcome, or one for each of {n}; received {outcomes.shape}.")
+    if not np.isin(outcomes, (0, 1)).all():
+        raise InvalidGraph(f"an attempt succeeds or fails, true or false; received {succeeded!r}.")
+    return np.broadcast_to(outcomes.astype(np.float32), n)

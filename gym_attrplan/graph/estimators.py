@@ -1,0 +1,94 @@
+"""Estimators: counts → the probability that the policy, at an edge's source, arrives at its target.
+
+Each is a function from an :class:`~gym_attrplan.graph.EdgeTable` to ``(n_edges,)`` float64. With
+every one of them an edge that was never seen to happen, by exploration or by an attempt, has
+probability 0: a prior alone makes no edge. Other parameters go in by ``functools.partial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.edges import EdgeTable
+
+Probs: TypeAlias = npt.NDArray[np.float64]
+Estimator: TypeAlias = Callable[[EdgeTable], Probs]
+
+
+def success_ratio(edges: EdgeTable) -> Probs:
+    """Successes over attempts, 0 where nothing was attempted: the paper's c_π.
+
+    It believes an edge that worked once in one attempt; :func:`beta_mean` does not.
+    """
+    ratio = np.zeros(len(edges))
+    tried = edges.attempts > 0
+    np.divide(edges.successes, edges.attempts, out=ratio, where=tried, dtype=np.float64)
+    return ratio
+
+
+def exploration_share(edges: EdgeTable) -> Probs:
+    """The edge's share of the visits that left its source: the paper's ablation without c_π."""
+    leaving = np.bincount(edges.source, weights=edges.visits, minlength=edges.n_nodes)
+    share = np.zeros(len(edges))
+    np.divide(edges.visits, leaving[edges.source], out=share, where=edges.visits > 0)
+    return np.minimum(share, 1.0)  # a sum may round below its only term
+
+
+def beta_mean(edges: EdgeTable, a: float = 1.0, b: float = 1.0) -> Probs:
+    """Mean of the posterior after the attempts, from a Beta(a, b) prior.
+
+    Args:
+        edges: The counts.
+        a: Successes the prior is worth, above 0.
+        b: Failures the prior is worth, above 0.
+    """
+    a, b = _checked_prior(a, b)
+    successes, attempts = edges.successes.astype(np.float64), edges.attempts.astype(np.float64)
+    return _where_seen(edges, (successes + a) / (attempts + (a + b)))
+
+
+def beta_lower(edges: EdgeTable, a: float = 1.0, b: float = 1.0, level: float = 0.1) -> Probs:
+    """What the probability exceeds with certainty ``1 - level``: a quantile of the posterior.
+
+    It prefers edges that are known to work to edges that may.
+
+    Args:
+        edges: The counts.
+        a: Successes the prior is worth, above 0.
+        b: Failures the prior is worth, above 0.
+        level: Between 0 and 1; lower is more cautious.
+    """
+    a, b = _checked_prior(a, b)
+    if not 0.0 < level < 1.0:
+        raise InvalidGraph(f"a quantile's level is between 0 and 1; received {level}.")
+    # Millions of edges share a few outcomes, and the quantile is slow: once for each outcome.
+    outcomes = np.stack([edges.successes, edges.attempts], axis=1).view(np.uint64)[:, 0]
+    distinct, which = np.unique(outcomes, return_inverse=True)
+    successes, attempts = distinct[:, None].view(np.float32).T.astype(np.float64)
+    quantile = special.betaincinv(a + successes, b + attempts - successes, level)
+    return _where_seen(edges, quantile[which])
+
+
+ESTIMATORS: dict[str, Estimator] = {
+    "success_ratio": success_ratio,
+    "exploration_share": exploration_share,
+    "beta_mean": beta_mean,
+    "beta_lower": beta_lower,
+}
+"""The estimators by name, as ``Planner(counts, estimator=...)`` takes them."""
+
+
+def _where_seen(edges: EdgeTable, probs: Probs) -> Probs:
+    return np.where((edges.visits > 0) | (edges.successes > 0), probs, 0.0)
+
+
+def _checked_prior(a: float, b: float) -> tuple[float, float]:
+    if not (0.0 < a < np.inf and 0.0 < b < np.inf):
+        raise InvalidGraph(f"a Beta prior has a and b above 0; received a={a}, b={b}.")
+    return float(a), float(b)

@@ -1,0 +1,76 @@
+"""Plan: a way through the graph, with what each hop changes and how likely it is to work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import FREE, AttributeSpace
+
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A path of ``len(plan)`` hops from the node where it starts to one that meets the goal.
+
+    Args:
+        nodes: ``(n_hops + 1,)`` node numbers, the start first.
+        vectors: ``(n_hops + 1, n_attributes)`` their attribute vectors.
+        edge_probs: ``(n_hops,)`` probability of each hop.
+        cost: What the planner minimised: -log of each probability, plus a step cost per hop.
+        space: The attributes.
+
+    Example:
+        >>> space = AttributeSpace(["key", "door"])
+        >>> vectors = np.array([[0, 0], [1, 0], [1, 1]])
+        >>> plan = Plan(np.arange(3), vectors, np.array([0.9, 0.5]), cost=0.8, space=space)
+        >>> print(plan.describe())
+        2 hops, success 0.45
+        from not key, not door
+        1. key   0.90
+        2. door  0.50
+    """
+
+    nodes: IntArray
+    vectors: IntArray
+    edge_probs: npt.NDArray[np.float64]
+    cost: float
+    space: AttributeSpace = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.edge_probs)
+
+    def __bool__(self) -> bool:
+        return True  # a plan without hops is a plan: the goal already holds
+
+    @property
+    def success_prob(self) -> float:
+        """Probability that every hop works, were they independent."""
+        return float(np.prod(self.edge_probs))
+
+    def describe(self) -> str:
+        """The plan in attribute words: a line per hop, with only what it changes."""
+        hops = "1 hop" if len(self) == 1 else f"{len(self)} hops"
+        lines = [f"{hops}, success {self.success_prob:.2f}"]
+        lines.append(f"from {self.space.describe(self.vectors[0])}")
+        changes = [
+            f"{number}. {describe_change(self.space, before, after)}"
+            for number, (before, after) in enumerate(
+                zip(self.vectors[:-1], self.vectors[1:], strict=True), start=1
+            )
+        ]
+        width = max(map(len, changes), default=0)
+        lines += [
+            f"{change:<{width}}  {prob:.2f}"
+            for change, prob in zip(changes, self.edge_probs, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def describe_change(space: AttributeSpace, before: IntArray, after: IntArray) -> str:
+    """What is different in ``after``, in attribute words."""
+    return space.describe(np.where(before == after, FREE, after))

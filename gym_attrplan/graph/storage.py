@@ -1,0 +1,112 @@
+"""Counts as plain arrays and as a file: written without pickle, and believed only after checks."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.error import InvalidAttributes, InvalidGraph
+from gym_attrplan.graph.edges import ATTEMPTED, DTYPES, EdgeStore
+from gym_attrplan.graph.index import NodeIndex
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+FORMAT = 1
+
+
+def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeStore, float, float]:
+    """Node index, edges, total and decay from what ``TransitionCounts.to_arrays`` gave.
+
+    Raises:
+        InvalidGraph: If an array is missing or the arrays are no graph over ``space``.
+    """
+    missing = {"nodes", "indptr", "total", "decay", *DTYPES} - set(arrays)
+    if missing:
+        raise InvalidGraph(f"counts are missing their arrays {sorted(missing)}.")
+    total, decay = float(arrays["total"]), float(arrays["decay"])
+    dtypes = dict(DTYPES)
+    if decay < 1.0:
+        dtypes[ATTEMPTED] = np.dtype(bool)
+    columns = {name: np.array(arrays.get(name, ()), copy=True) for name in dtypes}
+    indptr = np.array(arrays["indptr"], copy=True)
+    index = NodeIndex.from_packed(space, arrays["nodes"])
+    _check(
+        indptr.dtype == np.int32 and indptr.shape == (len(index) + 1,), "indptr has another size"
+    )
+    for name, column in columns.items():
+        fits = column.dtype == dtypes[name] and column.shape == (int(indptr[-1]),)
+        _check(fits, f"{name} has another size or type")
+    _check(total >= 0.0 and 0.0 <= decay <= 1.0, f"total {total} or decay {decay} out of range")
+    _check_edges(indptr, columns)
+    return index, EdgeStore(indptr, columns), total, decay
+
+
+def _check_edges(indptr: npt.NDArray[np.int32], columns: Arrays) -> None:
+    lengths = np.diff(indptr)
+    _check(indptr[0] == 0 and bool((lengths >= 0).all()), "indptr does not ascend from 0")
+    n_nodes, target = len(lengths), columns["target"]
+    _check(bool(((target >= 0) & (target < n_nodes)).all()), "a target is not among the nodes")
+    source = np.repeat(np.arange(n_nodes), lengths)
+    ascending = (np.diff(target) > 0) | (np.diff(source) > 0)
+    _check(bool(ascending.all()), "the targets of a row are not in ascending order")
+    _check(bool((target != source).all()), "an edge leads from a node to itself")
+    for name in ("visits", "attempts", "successes"):
+        _check(bool(((columns[name] >= 0) & np.isfinite(columns[name])).all()), f"{name} below 0")
+    more = columns["successes"] > columns["attempts"]
+    _check(not more.any(), "an edge has more successes than attempts")
+
+
+def _check(holds: bool, what: str) -> None:
+    if not holds:
+        raise InvalidGraph(f"these arrays are no transition graph: {what}.")
+
+
+def write_file(path: Path, space: AttributeSpace, arrays: Arrays) -> None:
+    """Write one ``.npz``; a file of that name is replaced only when the new one is complete."""
+    part = path.with_name(f"{path.name}.part")
+    # Small whole numbers in wide columns compress well.
+    with part.open("wb") as file:
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            format=np.array(FORMAT),
+            space=np.array(space.to_json()),
+            **arrays,
+        )
+    os.replace(part, path)
+
+
+def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
+    """The space and arrays that :func:`write_file` wrote.
+
+    Raises:
+        InvalidGraph: If the file does not hold counts.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        found = int(arrays.pop("format"))
+        space = AttributeSpace.from_json(str(arrays.pop("space")))
+    except FileNotFoundError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        InvalidAttributes,
+    ) as error:
+        raise InvalidGraph(f"{path} does not hold transition counts: {error}.") from error
+    if found != FORMAT:
+        raise InvalidGraph(f"{path} has format {found}; this version reads {FORMAT}.")
+    return space, arrays

@@ -1,0 +1,5 @@
+"""Torch networks and supervised models; none of them knows an environment."""
+
+from gym_attrplan.models.networks import GoalFusion, GoalFusionExtractor, SmallImageNet
+
+__all__ = ["GoalFusion", "GoalFusionExtractor", "SmallImageNet"]

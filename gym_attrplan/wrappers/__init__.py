@@ -1,0 +1,23 @@
+"""Wrappers: attributes and goals on any environment, exploration bonuses, and a checker."""
+
+from gym_attrplan.wrappers.attribute import AttributeWrapper
+from gym_attrplan.wrappers.bonus import (
+    CountBonus,
+    CountBonusVector,
+    NormalizedCountBonus,
+    NormalizedCountBonusVector,
+)
+from gym_attrplan.wrappers.checker import check_attribute_env
+from gym_attrplan.wrappers.goals import GoalSampler
+from gym_attrplan.wrappers.vector import AttributeVectorWrapper
+
+__all__ = [
+    "AttributeVectorWrapper",
+    "AttributeWrapper",
+    "CountBonus",
+    "CountBonusVector",
+    "GoalSampler",
+    "NormalizedCountBonus",
+    "NormalizedCountBonusVector",
+    "check_attribute_env",
+]

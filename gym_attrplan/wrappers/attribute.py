@@ -1,0 +1,150 @@
+"""AttributeWrapper: any Gymnasium environment as a goal environment over named attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+
+from gym_attrplan.attributes.functions import AttributeFunction, read_values
+from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray, Sizes
+from gym_attrplan.wrappers.goals import GoalRules, GoalSampler
+
+Observation = dict[str, Any]
+
+
+class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], RecordConstructorArgs):
+    """Adds ``achieved_goal`` and ``desired_goal`` to the observation; pays for meeting the goal.
+
+    The observation becomes a flat ``Dict``: the inner observation's parts, ``achieved_goal`` (the
+    attributes now) and ``desired_goal`` (-1 where free). What the inner environment observes
+    stands under ``observation``, or under its own keys if it is a ``Dict``. The goal is never
+    inside it.
+
+    The reward is 1.0 on a step after which the goal holds, else 0.0, less ``step_penalty``. The
+    inner reward is ``info["env_reward"]``; ``info["attributes"]`` and ``info["is_success"]``
+    stand beside it. A goal that leaves everything free is met by the first step.
+
+    ``reset(options={"goal": goal})`` takes a goal in every form :meth:`AttributeSpace.goal` does;
+    otherwise ``goal_sampler`` draws one. ``reset(seed=...)`` makes both the world and the goals
+    reproducible; the default sampler then forgets what it saw.
+
+    Args:
+        env: Any environment.
+        space: The attributes: an :class:`AttributeSpace` or what one is made of.
+        function: ``(env, observation) -> vector | {name: value}``, ``"module:function"``, or a
+            fitted detector. It sees the inner environment and its own observation, once per step.
+        goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
+            far.
+        step_penalty: Taken off every step's reward.
+        terminate_on_success: Whether meeting the goal ends the episode.
+        text: How many bytes of text observations to keep; None drops them.
+
+    Raises:
+        InvalidAttributes: If the space is none, or the function cannot be imported.
+        InvalidEnvironment: If an observation part has no fixed shape.
+
+    Example:
+        >>> def tilt(env, observation):
+        ...     return {"leans_left": observation[2] < 0, "moves_left": observation[1] < 0}
+        >>> env = AttributeWrapper(gym.make("CartPole-v1"), ["leans_left", "moves_left"], tilt)
+        >>> observation, info = env.reset(seed=1, options={"goal": "not leans_left, moves_left"})
+        >>> observation["achieved_goal"], observation["desired_goal"]
+        (array([1, 0], dtype=int8), array([0, 1], dtype=int8))
+        >>> observation, reward, terminated, truncated, info = env.step(0)
+        >>> env.attribute_space.describe(info["attributes"]), reward
+        ('leans_left, moves_left', 0.0)
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        space: Sizes,
+        function: AttributeFunction | str,
+        *,
+        goal_sampler: GoalSampler | str | None = None,
+        step_penalty: float = 0.0,
+        terminate_on_success: bool = True,
+        text: int | None = None,
+    ) -> None:
+        self.attribute_space = AttributeSpace(space)
+        RecordConstructorArgs.__init__(
+            self,
+            # Detectors and samplers stay shared: a copy would cost memory and learn apart.
+            _disable_deepcopy=True,
+            space=self.attribute_space.table,  # plain, so that the spec goes into JSON
+            function=function,
+            goal_sampler=goal_sampler,
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+            text=text,
+        )
+        gym.Wrapper.__init__(self, env)
+        self.observation_space = self._set_up(
+            env.observation_space, function, goal_sampler, step_penalty, terminate_on_success, text
+        )
+        self._last_observation: Any = None
+        self._set_goal(np.full(len(self.attribute_space), FREE, self.attribute_space.dtype))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Reset the world and set the goal: ``options["goal"]``, or one drawn by the sampler.
+
+        Raises:
+            InvalidGoal: If the goal is none; the world is then left as it was.
+        """
+        options = dict(options or {})
+        wanted = options.pop("goal", None)
+        goal = None if wanted is None else self.attribute_space.goal(wanted)
+        self._seed_goals(seed)
+        observation, info = self.env.reset(seed=seed, options=options or None)
+        achieved = self._read(observation)
+        self._set_goal(self._sample_goals(achieved[None])[0] if goal is None else goal)
+        info = {**info, "attributes": achieved, "is_success": self._met(achieved)}
+        return self._observe(observation, achieved), info
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Step the world and judge the goal."""
+        observation, env_reward, ended, truncated, info = self.env.step(action)
+        achieved = self._read(observation)
+        met = self._met(achieved)
+        info = {
+            **info,
+            "attributes": achieved,
+            "is_success": met,
+            "env_reward": env_reward,
+            "env_terminated": bool(ended),
+        }
+        terminated = bool(ended) or (met and self.terminate_on_success)
+        reward = float(met) - self.step_penalty
+        return self._observe(observation, achieved), reward, terminated, bool(truncated), info
+
+    def recompute_attributes(self) -> IntArray:
+        """Call the attribute function again on the last observation; the checker compares."""
+        return self._evaluate(self._last_observation)
+
+    def _read(self, observation: Any) -> IntArray:
+        self._last_observation = observation
+        achieved = self._evaluate(observation)
+        if self._seen is not None:
+            self._seen.add(achieved[None])
+        return achieved
+
+    def _evaluate(self, observation: Any) -> IntArray:
+        return read_values(self.attribute_space, self._function(self.env, observation))
+
+    def _set_goal(self, goal: IntArray) -> None:
+        self._goal = goal
+        self._free = goal == FREE
+
+    def _met(self, achieved: IntArray) -> bool:
+        return bool(((achieved == self._goal) | self._free).all())
+
+    def _observe(self, observation: Any, achieved: IntArray) -> Observation:
+        parts: Observation = self._flat.convert(observation)
+        parts["achieved_goal"] = achieved.copy()
+        parts["desired_goal"] = self._goal.copy()
+        return parts

@@ -1,0 +1,155 @@
+"""What both attribute wrappers share: goals, their sampling, and the reward for meeting them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gym_attrplan.attributes.functions import AttributeFunction, load_function
+from gym_attrplan.attributes.space import AttributeSpace, IntArray
+from gym_attrplan.error import InvalidGoal
+from gym_attrplan.wrappers.observation import FlatObservation
+
+MAX_SEEN = 100_000
+"""Different vectors the default sampler remembers: the first ones, so that memory stays bounded."""
+
+
+class GoalSampler(Protocol):
+    """Draws the goals of new episodes. One sampler serves single and vector environments."""
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
+        """A goal for each row of ``achieved`` ``(n, n_attributes)``, where episodes start.
+
+        Returns:
+            ``(n, n_attributes)`` goals with -1 for free, or a sequence of n goals in any form
+            that :meth:`AttributeSpace.goal` takes.
+        """
+
+
+class SeenGoals:
+    """The default sampler: any attribute vector seen so far, if possible not the current one.
+
+    Example:
+        >>> seen = SeenGoals()
+        >>> seen.add(np.array([[0, 0], [0, 1], [0, 0]]))
+        >>> seen(np.array([[0, 0]]), np.random.default_rng(0))
+        array([[0, 1]])
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[bytes, int] = {}
+        self._vectors: list[IntArray] = []
+
+    def add(self, vectors: IntArray) -> None:
+        """Remember the vectors ``(n, n_attributes)`` that are new."""
+        for vector in vectors:
+            key = vector.tobytes()
+            if key not in self._keys and len(self._keys) < MAX_SEEN:
+                self._keys[key] = len(self._vectors)
+                self._vectors.append(vector.copy())
+
+    def clear(self) -> None:
+        """Forget everything: a seeded reset starts the stream of goals anew."""
+        self._keys.clear()
+        self._vectors.clear()
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
+        """One remembered vector for each row of ``achieved``."""
+        chosen = rng.integers(len(self._vectors), size=len(achieved))
+        current = np.array([self._keys.get(vector.tobytes(), -1) for vector in achieved])
+        chosen = np.where(chosen == current, (chosen + 1) % len(self._vectors), chosen)
+        return np.stack([self._vectors[i] for i in chosen])
+
+
+class GoalRules:
+    """When a goal is met, and what that pays: the batched, pure methods that HER calls."""
+
+    attribute_space: AttributeSpace
+    step_penalty: float
+    terminate_on_success: bool
+
+    def _set_up(
+        self,
+        inner: spaces.Space[Any],
+        function: AttributeFunction | str,
+        goal_sampler: GoalSampler | str | None,
+        step_penalty: float,
+        terminate_on_success: bool,
+        text: int | None,
+    ) -> spaces.Dict:
+        """Hold the options to their rules; returns a single environment's observation space."""
+        if not np.isfinite(step_penalty) or step_penalty < 0:
+            raise InvalidGoal(
+                f"step_penalty comes off every reward and must be at least 0; got {step_penalty}."
+            )
+        self.step_penalty = float(step_penalty)
+        self.terminate_on_success = terminate_on_success
+        self._function: Callable[[Any, Any], Any] = load_function(function)
+        self._flat = FlatObservation(inner, text=text)
+        self._seen = SeenGoals() if goal_sampler is None else None
+        self._sampler: Callable[..., Any] = load_function(self._seen or goal_sampler or "")
+        self._rng = np.random.default_rng()
+        box = self.attribute_space.box
+        return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})
+
+    def _seed_goals(self, seed: Any) -> None:
+        """A seeded reset starts the stream of goals anew."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+            if self._seen is not None:
+                self._seen.clear()
+
+    def _sample_goals(self, achieved: IntArray) -> IntArray:
+        return as_goals(self.attribute_space, self._sampler(achieved, self._rng), len(achieved))
+
+    def compute_reward(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.float32]:
+        """1 where the goal is met, else 0, less the step penalty: ``()`` or ``(n,)`` float32."""
+        met = self.attribute_space.matches(achieved_goal, desired_goal)
+        return np.asarray(met - np.float32(self.step_penalty), np.float32)
+
+    def compute_terminated(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.bool_]:
+        """Whether the episode ends: the goal is met, or ``info`` says that the world ended."""
+        infos: Any = info if isinstance(info, (Sequence, np.ndarray)) else [info or {}]
+        ended = np.array([bool(one.get("env_terminated", False)) for one in infos])
+        if not self.terminate_on_success:
+            shape = np.asarray(achieved_goal).shape[:-1]
+            return np.broadcast_to(ended, shape) if shape else ended.reshape(())
+        met = self.attribute_space.matches(achieved_goal, desired_goal)
+        ends: npt.NDArray[np.bool_] = met | (ended if met.ndim else ended[0])
+        return ends
+
+    def compute_truncated(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.bool_]:
+        """Never by the goal: time limits belong to the environment."""
+        return np.zeros(np.asarray(achieved_goal).shape[:-1], np.bool_)
+
+
+def as_goals(space: AttributeSpace, wanted: Any, n: int) -> IntArray:
+    """Goals ``(n, n_attributes)`` from an array of them, n goals in any form, or one for all.
+
+    Raises:
+        InvalidGoal: If a goal is none, or if their number is not n.
+    """
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 2:
+        rows: Sequence[Any] = list(wanted)
+    elif isinstance(wanted, (list, tuple)) and not isinstance(wanted[0], (int, np.integer)):
+        rows = wanted
+    else:
+        rows = [wanted] * n
+    if len(rows) != n:
+        raise InvalidGoal(f"{n} environments need {n} goals, or one for all; received {len(rows)}.")
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 2 and wanted.dtype == space.dtype:
+        if wanted.shape[1] != len(space):
+            raise InvalidGoal(f"a goal holds {len(space)} values; received shape {wanted.shape}.")
+        space.check_goals(wanted)
+        return wanted.copy()
+    return np.stack([space.goal(row) for row in rows])

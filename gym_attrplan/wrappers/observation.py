@@ -1,0 +1,158 @@
+"""FlatObservation: any observation space as one flat level that Stable-Baselines3 can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gym_attrplan.error import InvalidEnvironment
+
+ROOT = "observation"
+GOAL_KEYS = ("achieved_goal", "desired_goal")
+
+_NATURE_CNN_MIN = 36
+"""The smallest side that SB3's default image network can take."""
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One leaf of the inner space: where it stands, the key it goes under, and how it is turned.
+
+    ``start`` is taken off values that do not count from 0, and ``n_bytes`` is how much of a text is
+    kept; any other value only takes on the dtype and shape of ``space``.
+    """
+
+    key: str
+    path: tuple[str | int, ...]
+    space: spaces.Space[Any]
+    start: Any = None
+    n_bytes: int | None = None
+
+    def convert(self, value: Any, batch_axes: int) -> Array:
+        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`."""
+        if self.n_bytes is not None:
+            return _text_bytes(value, self.n_bytes, batch_axes)
+        array = np.asarray(value, dtype=self.space.dtype)
+        if self.start is not None:
+            array = array - self.start
+        shape = self.space.shape
+        if array.shape[batch_axes:] != shape:
+            array = array.reshape(*array.shape[:batch_axes], *(shape or ()))
+        return array if array.ndim else array[()]  # Gymnasium wants a plain integer of Discrete
+
+
+class FlatObservation:
+    """Turns observations of any space into ``{key: array}`` whose spaces SB3's policies accept.
+
+    ``Dict`` and ``Tuple`` parts become top-level keys; a goal environment's own goal keys get the
+    prefix ``env_``; text is dropped unless ``text`` says how many bytes of it to keep; images too
+    small for SB3's image network keep their shape and values but become int16, which SB3 flattens
+    and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small network of its own.
+
+    Args:
+        space: The inner environment's observation space (of a single environment).
+        text: Number of UTF-8 bytes kept of each text part, or None to drop text.
+
+    Raises:
+        InvalidEnvironment: If a part has no fixed shape, or if nothing is left to observe.
+    """
+
+    def __init__(self, space: spaces.Space[Any], *, text: int | None = None) -> None:
+        self.parts: list[Part] = []
+        for path, leaf in _leaves(space):
+            if not _is_text(leaf):
+                self.parts.append(Part(self._key(path), path, *_legal(leaf, path)))
+            elif text is not None:
+                letters = spaces.Box(0, 255, (text,), np.uint8)
+                self.parts.append(Part(self._key(path), path, letters, n_bytes=text))
+        if not self.parts:
+            raise InvalidEnvironment(
+                f"nothing is left of {space}: text is dropped unless text= says how much to keep."
+            )
+        # One plain array needs no walk through its parts: the common case, kept thin.
+        self._only = self.parts[0] if len(self.parts) == 1 and not self.parts[0].path else None
+
+    @property
+    def spaces(self) -> dict[str, spaces.Space[Any]]:
+        """Key → space of each part."""
+        return {part.key: part.space for part in self.parts}
+
+    def convert(self, observation: Any, batch_axes: int = 0) -> dict[str, Array]:
+        """An inner observation (or a batch of them, with ``batch_axes=1``) → ``{key: array}``."""
+        if self._only is not None:
+            return {self._only.key: self._only.convert(observation, batch_axes)}
+        return {
+            part.key: part.convert(_at(observation, part.path), batch_axes) for part in self.parts
+        }
+
+    def _key(self, path: tuple[str | int, ...]) -> str:
+        named = isinstance(path[0], str) if path else False
+        # Dots are not allowed in the names of torch modules, which SB3 makes of the keys.
+        key = "_".join(map(str, path if named else (ROOT, *path))).replace(".", "_")
+        key = f"env_{key}" if key in GOAL_KEYS else key
+        taken = {part.key for part in self.parts}
+        while key in taken:
+            key += "_"
+        return key
+
+
+def _leaves(
+    space: spaces.Space[Any], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], spaces.Space[Any]]]:
+    if isinstance(space, spaces.Dict):
+        for name, part in space.spaces.items():
+            yield from _leaves(part, (*path, name))
+    elif isinstance(space, spaces.Tuple):
+        for i, part in enumerate(space.spaces):
+            yield from _leaves(part, (*path, i))
+    else:
+        yield path, space
+
+
+def _at(observation: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        observation = observation[step]
+    return observation
+
+
+def _legal(space: spaces.Space[Any], path: tuple[str | int, ...]) -> tuple[spaces.Space[Any], Any]:
+    """The space that SB3 accepts for a leaf, and what to take off its values."""
+    if isinstance(space, spaces.Box):
+        dtype = np.dtype(np.int16) if _is_small_image(space) else space.dtype
+        low, high = (np.atleast_1d(bound).astype(dtype) for bound in (space.low, space.high))
+        return spaces.Box(low, high, dtype=dtype.type), None
+    if isinstance(space, spaces.Discrete):  # SB3 one-hot encodes from 0
+        return spaces.Discrete(int(space.n)), space.start or None
+    if isinstance(space, spaces.MultiDiscrete):
+        return spaces.MultiDiscrete(space.nvec.ravel()), space.start if space.start.any() else None
+    if isinstance(space, spaces.MultiBinary):
+        return spaces.MultiBinary(int(np.prod(space.shape))), None
+    raise InvalidEnvironment(
+        f"the observation part {path or ROOT!r} is a {type(space).__name__}, which has no fixed "
+        "shape. Turn it into a Box first, say with gymnasium.wrappers.TransformObservation."
+    )
+
+
+def _is_text(space: spaces.Space[Any]) -> bool:
+    """Gymnasium's Text, MiniGrid's MissionSpace."""
+    return bool(space.dtype == str)
+
+
+def _text_bytes(value: Any, n_bytes: int, batch_axes: int) -> Array:
+    if batch_axes:
+        return np.stack([_text_bytes(one, n_bytes, batch_axes - 1) for one in value])
+    raw = np.frombuffer(str(value).encode()[:n_bytes], np.uint8)
+    return np.pad(raw, (0, n_bytes - len(raw)))
+
+
+def _is_small_image(box: spaces.Box) -> bool:
+    is_image = len(box.shape) == 3 and box.dtype == np.uint8
+    is_image = is_image and bool((box.low == 0).all() and (box.high == 255).all())
+    return is_image and sorted(box.shape)[1] < _NATURE_CNN_MIN

@@ -1,0 +1,173 @@
+"""AttributeVectorWrapper: the same goal environment over a whole batch of worlds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from gym_attrplan.attributes.functions import AttributeFunction, read_values
+from gym_attrplan.attributes.space import AttributeSpace, IntArray, Sizes
+from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers.goals import GoalRules, GoalSampler, as_goals
+
+BoolArray = npt.NDArray[np.bool_]
+Batch = dict[str, npt.NDArray[Any]]
+StepResult = tuple[Batch, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
+
+
+class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]):
+    """:class:`AttributeWrapper` for a ``gymnasium.vector`` environment.
+
+    Meeting a goal ends an episode that the inner environment would let go on, so this wrapper
+    resets the worlds: the inner environment must leave it to us (``AutoresetMode.DISABLED``), and
+    the wrapper itself resets in the same step (``AutoresetMode.SAME_STEP``, what
+    Stable-Baselines3 expects): a finished episode's last observation is ``info["final_obs"][i]``
+    and its infos stand in ``info["final_info"]``, while the returned row already begins the next
+    episode, with its new goal.
+
+    Args:
+        env: A vector environment with autoreset disabled.
+        space: The attributes: an :class:`AttributeSpace` or what one is made of.
+        function: ``(vector_env, observations) -> (n_envs, n_attributes) | {name: (n_envs,)
+            array}``.
+        goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
+            far.
+        step_penalty: Taken off every step's reward.
+        terminate_on_success: Whether meeting the goal ends the episode.
+        text: How many bytes of text observations to keep; None drops them.
+
+    Raises:
+        InvalidEnvironment: If the inner environment resets by itself.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> def tilt(envs, observations):
+        ...     return {"leans_left": observations[:, 2] < 0, "moves_left": observations[:, 1] < 0}
+        >>> envs = gym.make_vec("CartPole-v1", 3, vectorization_mode="sync",
+        ...                     vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED})
+        >>> envs = AttributeVectorWrapper(envs, ["leans_left", "moves_left"], tilt)
+        >>> observations, infos = envs.reset(seed=1, options={"goal": "leans_left"})
+        >>> observations["achieved_goal"].tolist(), infos["is_success"].tolist()
+        ([[1, 0], [0, 1], [0, 1]], [True, False, False])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        space: Sizes,
+        function: AttributeFunction | str,
+        *,
+        goal_sampler: GoalSampler | str | None = None,
+        step_penalty: float = 0.0,
+        terminate_on_success: bool = True,
+        text: int | None = None,
+    ) -> None:
+        super().__init__(env)
+        mode = env.metadata.get("autoreset_mode")
+        if mode != AutoresetMode.DISABLED:
+            raise InvalidEnvironment(
+                "the wrapper resets the worlds itself, so the vector environment must not; "
+                f"received autoreset mode {mode}. Make it with vector_kwargs="
+                "{'autoreset_mode': gymnasium.vector.AutoresetMode.DISABLED}."
+            )
+        self.metadata = {**env.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.attribute_space = AttributeSpace(space)
+        self.single_observation_space = self._set_up(
+            env.single_observation_space,
+            function,
+            goal_sampler,
+            step_penalty,
+            terminate_on_success,
+            text,
+        )
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        shape = (self.num_envs, len(self.attribute_space))
+        self._goals: IntArray = np.zeros(shape, self.attribute_space.dtype)
+        self._achieved: IntArray = np.zeros(shape, self.attribute_space.dtype)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Batch, dict[str, Any]]:
+        """Reset every world; ``options["goal"]`` is one goal for all, or one for each.
+
+        Raises:
+            InvalidGoal: If a goal is none; the worlds are then left as they were.
+        """
+        options = dict(options or {})
+        wanted = options.pop("goal", None)
+        space = self.attribute_space
+        goals = None if wanted is None else as_goals(space, wanted, self.num_envs)
+        self._seed_goals(seed)
+        observations, info = self.env.reset(seed=seed, options=options or None)  # type: ignore[arg-type]
+        self._achieved = self._evaluate(observations)
+        if self._seen is not None:
+            self._seen.add(self._achieved)
+        self._goals = self._sample_goals(self._achieved) if goals is None else goals
+        info = {**info, **self._judgement()}
+        return self._observe(observations), info
+
+    def step(self, actions: Any) -> StepResult:
+        """Step every world, judge the goals, and begin new episodes where one ended."""
+        observations, env_rewards, ended, truncated, info = self.env.step(actions)
+        self._take(self._evaluate(observations))
+        met = self.attribute_space.matches(self._achieved, self._goals)
+        terminated = ended | met if self.terminate_on_success else ended.copy()
+        rewards = met.astype(np.float64) - self.step_penalty
+        info = {
+            **info,
+            **self._judgement(met),
+            "env_reward": env_rewards,
+            "env_terminated": ended,
+        }
+        done = terminated | truncated
+        if done.any():
+            observations, info = self._restart(observations, info, done)
+        return self._observe(observations), rewards, terminated, truncated, info
+
+    def _restart(
+        self, observations: Any, info: dict[str, Any], done: BoolArray
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin new episodes where ``done``; the old ones' last data go into info."""
+        final = self._observe(observations)
+        final_obs = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(done):
+            final_obs[i] = {key: rows[i] for key, rows in final.items()}
+        observations, reset_info = self.env.reset(options={"reset_mask": done})
+        fresh = self._evaluate(observations)
+        self._take(np.where(done[:, None], fresh, self._achieved))
+        self._goals = self._goals.copy()
+        self._goals[done] = self._sample_goals(self._achieved[done])
+        return observations, {
+            **info,
+            **reset_info,
+            **self._judgement(),
+            "final_obs": final_obs,
+            "_final_obs": done,
+            "final_info": info,
+            "_final_info": done,
+        }
+
+    def _take(self, achieved: IntArray) -> None:
+        """Make ``achieved`` the current vectors; the sampler sees those that changed."""
+        if self._seen is not None:
+            self._seen.add(achieved[(achieved != self._achieved).any(axis=1)])
+        self._achieved = achieved
+
+    def _judgement(self, met: BoolArray | None = None) -> dict[str, Any]:
+        if met is None:
+            met = self.attribute_space.matches(self._achieved, self._goals)
+        return {"attributes": self._achieved, "is_success": met}
+
+    def _evaluate(self, observations: Any) -> IntArray:
+        values = self._function(self.env, observations)
+        return read_values(self.attribute_space, values, leading=(self.num_envs,))
+
+    def _observe(self, observations: Any) -> Batch:
+        parts: Batch = self._flat.convert(observations, batch_axes=1)
+        parts["achieved_goal"] = self._achieved.copy()
+        parts["desired_goal"] = self._goals.copy()
+        return parts

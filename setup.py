@@ -1,0 +1,57 @@
+"""Metadata and extras. Tool settings stand in pyproject.toml, tested versions in requirements/."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "gym_attrplan/__init__.py").read_text())[1]
+
+EXTRAS = {
+    "mujoco": ["mujoco>=3.2"],
+    "minigrid": ["minigrid>=3.0"],
+    "pettingzoo": ["pettingzoo>=1.24"],
+    "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14"],
+}
+EXTRAS["all"] = sorted({line for lines in EXTRAS.values() for line in lines})
+EXTRAS["docs"] = ["sphinx>=7", "furo"]
+EXTRAS["dev"] = [
+    *EXTRAS["all"],
+    *EXTRAS["docs"],
+    "pytest>=8",
+    "pytest-xdist",
+    "hypothesis",
+    "ruff",
+    "mypy",
+    "scipy-stubs",
+    "pre-commit",
+    # The peers that benchmarks/graph_scale.py runs beside our planner.
+    "igraph",
+    "networkx",
+    "rustworkx",
+]
+
+setup(
+    name="gym_attrplan",
+    version=VERSION,
+    description="Agents that do what you ask: planning over named attributes for Gymnasium",
+    long_description=(HERE / "README.rst").read_text(encoding="utf-8"),
+    long_description_content_type="text/x-rst",
+    author="The gym_attrplan developers",
+    license="MIT",
+    python_requires=">=3.11",
+    packages=find_packages(include=["gym_attrplan", "gym_attrplan.*"]),
+    package_data={"gym_attrplan": ["py.typed"]},
+    install_requires=[
+        "gymnasium>=1.1",
+        "numpy>=1.26",
+        "scipy>=1.14",
+        "torch>=2.3",
+        "stable-baselines3>=2.7",
+        "rich>=13",
+        "tqdm>=4.66",
+    ],
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["attrplan = gym_attrplan.cli:main"]},
+)

@@ -42,8 +42,8 @@ def random_pattern(achieved, rng):
 
 
 def make_env() -> gym.Env:
-    """The puzzle with named lamps as attributes, 2 tries a lamp."""
-    env = gym.wrappers.TimeLimit(Lamps(), 2 * N_LAMPS)
+    """The puzzle with named lamps as attributes, with just enough tries."""
+    env = gym.wrappers.TimeLimit(Lamps(), N_LAMPS)
     return AttributeWrapper(env, NAMES, lambda env, lamps: lamps, goal_sampler=random_pattern)
 
 
@@ -57,9 +57,10 @@ def train(buffer_class: type[HerReplayBuffer], total_timesteps: int, seed: int =
         learning_rate=1e-3,
         gamma=0.95,
         target_update_interval=200,
-        exploration_fraction=0.5,
+        exploration_fraction=0.3,
+        exploration_final_eps=0.1,
         train_freq=4,
-        gradient_steps=2,
+        gradient_steps=4,
         batch_size=128,
         policy_kwargs={"net_arch": [128, 128]},
         seed=seed,
@@ -81,7 +82,7 @@ def success_rate(model: DQN, n_episodes: int = 200, seed: int = 1_000) -> float:
     return n_solved / n_episodes
 
 
-def main(total_timesteps: int = 12_000) -> dict[str, float]:
+def main(total_timesteps: int = 6_000) -> dict[str, float]:
     """Train with both buffers and print what each solves."""
     buffers = {"ours": TerminalHerReplayBuffer, "SB3's": HerReplayBuffer}
     rates = {name: success_rate(train(kind, total_timesteps)) for name, kind in buffers.items()}

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gym_attrplan.attributes import FREE, AttributeFunction, AttributeSpace, GoalLike
+from gym_attrplan.envs.registration import register_environments
 from gym_attrplan.error import AttrPlanError
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.wrappers import (
@@ -41,6 +42,8 @@ __all__ = [
     "__version__",
     "check_attribute_env",
 ]
+
+register_environments()
 
 _LAZY = {
     "GoalFusionExtractor": "gym_attrplan.models",

@@ -157,9 +157,10 @@ class AttributeSpace:
                 f"{source} must hold {len(self)} values, one for each attribute{rows}; "
                 f"received shape {shape}."
             )
-        # Read as unsigned, negative values become large: one comparison holds both ends.
+        # Read as unsigned, negative values become large: one comparison holds both ends. This runs
+        # at every step of every environment, and count_nonzero is several times faster than any().
         too_large = array.view(self._unsigned) >= self._limits
-        if too_large.any():
+        if np.count_nonzero(too_large):
             column = int(np.argwhere(too_large)[0, -1])
             value = int(array[tuple(np.argwhere(too_large)[0])])
             raise InvalidAttributes(

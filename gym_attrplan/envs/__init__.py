@@ -1,1 +1,1 @@
-"""The environments of the paper. Each registers on import and loads what it is built on when it is made."""
+"""The environments of the paper: registered on import, loaded when they are made."""

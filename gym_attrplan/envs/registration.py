@@ -1,4 +1,4 @@
-"""One table of the environments, one loop that registers them. Nothing they are built on is imported here."""
+"""One table of the environments and one loop that registers them; nothing they need is imported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENVIRONMENTS: dict[str, _Entry] = {
 
 
 def register_environments() -> None:
-    """Make every id known to ``gymnasium.make`` and ``gymnasium.make_vec``; doing it again changes nothing."""
+    """Make every id known to ``gymnasium.make`` and ``make_vec``; again, it changes nothing."""
     for name, entry in ENVIRONMENTS.items():
         if name not in gym.registry:
             gym.register(name, **entry)

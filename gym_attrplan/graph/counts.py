@@ -79,13 +79,14 @@ class TransitionCounts:
             InvalidGraph: On batches of different lengths, or a weight not finite and above 0.
         """
         packed = self._pack_pairs(from_vectors, to_vectors)
-        weights = _checked_weights(weight, len(packed))
+        weights = _checked_weights(weight, len(packed) // 2)
         source, target = self._add_nodes(packed)
         moved = source != target
         if moved.all():  # the common case needs no copies
             return self._count_visits(source, target, weights)
-        visits = np.zeros(len(packed))
-        visits[moved] = self._count_visits(source[moved], target[moved], weights[moved])
+        visits = np.zeros(len(moved))
+        weights = np.broadcast_to(weights, len(moved))[moved]
+        visits[moved] = self._count_visits(source[moved], target[moved], weights)
         return visits
 
     def attempt(
@@ -109,7 +110,7 @@ class TransitionCounts:
             InvalidGraph: On batches of different lengths, or outcomes other than true and false.
         """
         packed = self._pack_pairs(from_vectors, target_vectors)
-        outcomes = _checked_outcomes(succeeded, len(packed))
+        outcomes = _checked_outcomes(succeeded, len(packed) // 2)
         source, target = self._add_nodes(packed)
         moved = source != target
         slots = self._store.add(source[moved], target[moved])
@@ -185,9 +186,7 @@ class TransitionCounts:
 
     def visits(self, from_vectors: npt.ArrayLike, to_vectors: npt.ArrayLike) -> FloatArray:
         """``(n,)`` visits of transitions, 0 where never seen."""
-        numbers = self.index.find_packed(
-            self._pack_pairs(from_vectors, to_vectors).reshape(-1, self.space.n_words)
-        )
+        numbers = self.index.find_packed(self._pack_pairs(from_vectors, to_vectors))
         source, target = numbers[0::2], numbers[1::2]
         known = (source >= 0) & (target >= 0)
         slots = np.full(len(source), -1, np.int64)
@@ -297,24 +296,26 @@ class TransitionCounts:
     # --- helpers ----------------------------------------------------------------------------
 
     def _pack_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-        """``(n, 2, n_words)``: from and to side by side, so nodes are numbered as they appeared."""
-        before, after = self.space.pack(first), self.space.pack(second)
-        if len(before) != len(after):
+        """``(2 n, n_words)``: from and to in turn, so that nodes are numbered as they appeared."""
+        before, after = np.atleast_2d(first), np.atleast_2d(second)
+        if before.shape != after.shape or before.ndim > 2:
             raise InvalidGraph(
-                f"each transition has two ends; received {len(before)} vectors to come from and "
-                f"{len(after)} to go to."
+                "each transition has two ends, in two vectors or two batches of one length; received "
+                f"shapes {before.shape} and {after.shape}."
             )
-        return np.stack([before, after], axis=1)
+        return self.space.pack(np.stack([before, after], axis=1).reshape(-1, before.shape[1]))
 
     def _add_nodes(self, packed: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
-        numbers = self.index.add_packed(packed.reshape(-1, packed.shape[-1]))
-        return numbers[0::2], numbers[1::2]
+        numbers = self.index.add_packed(packed)
+        # As numpy indexes: converted once here, not by every look-up on the way.
+        source, target = numbers.reshape(-1, 2).T.astype(np.int64)
+        return source, target
 
     def _count_visits(self, source: IntArray, target: IntArray, weights: FloatArray) -> FloatArray:
         slots = self._store.add(source, target)
         column = self._store.columns["visits"]
         np.add.at(column, slots, weights)
-        self.total += float(weights.sum())
+        self.total += float(weights.sum() if weights.ndim else weights * len(slots))
         visits = column[slots]
         self._changed()
         return visits
@@ -331,7 +332,7 @@ def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
         raise InvalidGraph(f"one weight, or one for each of {n}; received shape {weights.shape}.")
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InvalidGraph(f"a weight is finite and above 0; received {weights}.")
-    return np.broadcast_to(weights, n)
+    return weights
 
 
 def _checked_outcomes(succeeded: npt.ArrayLike, n: int) -> npt.NDArray[np.float32]:

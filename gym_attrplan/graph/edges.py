@@ -134,14 +134,10 @@ class EdgeStore:
         slots, found = search_rows(self.indptr, self.columns["target"], source, target)
         if not found.all():
             rest = np.flatnonzero(~found)
-            before = len(self)
             numbers = self._appended.add(_keys(source[rest], target[rest]))
             slots[rest] = self.n_sorted + numbers
             self._reserve(len(self))
-            for name, column in self.columns.items():
-                column[before : len(self)] = 0
-                if name == "target":
-                    column[slots[rest]] = target[rest]
+            self.columns["target"][slots[rest]] = target[rest]
         return slots
 
     def compact(self, n_nodes: int) -> None:
@@ -180,7 +176,7 @@ class EdgeStore:
         if count > len(self.columns["target"]):
             room = max(count, self.n_sorted + self.appended_limit)
             for name, column in self.columns.items():
-                self.columns[name] = np.empty(room, column.dtype)
+                self.columns[name] = np.zeros(room, column.dtype)
                 self.columns[name][: len(column)] = column
 
 

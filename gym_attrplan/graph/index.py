@@ -19,7 +19,9 @@ NONE = -1
 """The number of a row or vector that is not in the table."""
 
 _CLAIM = -2  # a slot below this holds entry ``_CLAIM - slot`` of the batch being added
-_CHUNK = 1 << 16  # rows added at a time: repeated rows must not make the table grow for nothing
+_FACTORS = np.array([0xFF51AFD7ED558CCD, 0x9E3779B97F4A7C15, 0xC4CEB9FE1A85EC53], np.uint64)
+_HALF, _ONE = np.uint64(32), np.uint64(1)
+_CHUNK = 2048  # rows to add at a time to a small table
 
 
 class KeyTable:
@@ -64,10 +66,13 @@ class KeyTable:
 
     def add(self, rows: Words) -> Numbers:
         """Number of each row ``(n, n_words)``; unknown rows are given the next numbers."""
-        if len(rows) <= _CHUNK:
-            return self._add(rows)
-        starts = range(0, len(rows), _CHUNK)
-        return np.concatenate([self._add(rows[start : start + _CHUNK]) for start in starts])
+        numbers, done = np.empty(len(rows), np.int32), 0
+        while done < len(rows):
+            # No more at a time than are known: room is made for all, and most may be repeats.
+            chunk = slice(done, done + max(_CHUNK, len(self)))
+            numbers[chunk] = self._add(rows[chunk])
+            done = chunk.stop
+        return numbers
 
     def _add(self, rows: Words) -> Numbers:
         hashes = _mix(rows)
@@ -84,15 +89,6 @@ class KeyTable:
         """The slot where each search starts."""
         return (hashes & np.uint64(len(self._slots) - 1)).view(np.int64)
 
-    def _onward(self, places: Places, hashes: Words) -> Places:
-        """The next slots to try.
-
-        Each row has a step of its own, so that it leaves the others' queues, and an odd one, so
-        that it comes past every slot.
-        """
-        steps = ((hashes >> np.uint64(32)) | np.uint64(1)).view(np.int64)
-        return (places + steps) & (len(self._slots) - 1)
-
     def _same(self, numbers: Numbers, rows: Words) -> npt.NDArray[np.bool_]:
         same: npt.NDArray[np.bool_] = self._columns[0].take(numbers) == rows[:, 0]
         for column, word in zip(self._columns[1:], rows.T[1:], strict=True):
@@ -104,12 +100,14 @@ class KeyTable:
         places = self._start(hashes)
         numbers = self._slots.take(places)
         searching = np.flatnonzero((numbers >= 0) & ~self._same(numbers, rows))
+        wanted, at, steps = rows[searching], places[searching], _steps(hashes[searching])
         while searching.size:
-            onward = self._onward(places[searching], hashes[searching])
-            met = self._slots.take(onward)
-            places[searching] = onward
+            at = (at + steps) & (len(self._slots) - 1)
+            met = self._slots.take(at)
+            places[searching] = at
             numbers[searching] = met
-            searching = searching[(met >= 0) & ~self._same(met, rows[searching])]
+            on = np.flatnonzero((met >= 0) & ~self._same(met, wanted))
+            searching, wanted, at, steps = searching[on], wanted[on], at[on], steps[on]
         return numbers, places
 
     def _insert(self, rows: Words, hashes: Words, places: Places) -> Numbers:
@@ -129,6 +127,7 @@ class KeyTable:
         Returns:
             For each row the first entry of the batch that equals it.
         """
+        steps = _steps(hashes)
         first = np.arange(len(rows))
         waiting = first.copy()
         while waiting.size:
@@ -141,7 +140,7 @@ class KeyTable:
             settled[settled] = (rows[holder[settled]] == rows[waiting[settled]]).all(axis=1)
             first[waiting[settled]] = holder[settled]
             waiting = waiting[~settled]
-            places[waiting] = self._onward(places[waiting], hashes[waiting])
+            places[waiting] = (places[waiting] + steps[waiting]) & (len(self._slots) - 1)
         return first
 
     def _reserve(self, count: int) -> bool:
@@ -164,15 +163,24 @@ class KeyTable:
 
 def _mix(rows: Words) -> Words:
     """A 64-bit hash of each row, mixed as MurmurHash mixes."""
-    mixed = rows[:, 0] * np.uint64(0xFF51AFD7ED558CCD)
+    mixed: Words = rows[:, 0] * _FACTORS[0]
     for word in rows.T[1:]:
-        mixed ^= mixed >> np.uint64(32)
+        mixed ^= mixed >> _HALF
         mixed ^= word
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0xC4CEB9FE1A85EC53)
-    mixed ^= mixed >> np.uint64(33)
+        mixed *= _FACTORS[1]
+    mixed ^= mixed >> _HALF
+    mixed *= _FACTORS[2]
+    mixed ^= mixed >> _HALF
     return mixed
+
+
+def _steps(hashes: Words) -> Places:
+    """How far apart the slots are that a row tries.
+
+    Each row has a step of its own, so that it leaves the others' queues, and an odd one, so that it
+    comes past every slot.
+    """
+    return ((hashes >> _HALF) | _ONE).view(np.int64)
 
 
 class NodeIndex:

@@ -149,7 +149,7 @@ class Planner:
         path = [node]
         while tree.next_nodes[path[-1]] >= 0:
             path.append(int(tree.next_nodes[path[-1]]))
-        return self.plan_along(np.array(path))
+        return self._plan_through(np.array(path))
 
     # --- many questions ---------------------------------------------------------------------
 
@@ -180,6 +180,7 @@ class Planner:
             InvalidGoal: If a goal does not belong to the space.
             InvalidGraph: On an empty graph, an unknown node, or probabilities outside 0 … 1.
         """
+        self._refresh()
         numbers = self.counts.index.check_nodes(nodes, lowest=-1)
         keys = self._keys(goals, len(numbers))
         if first_edge_probs is None and memory is None:
@@ -202,7 +203,6 @@ class Planner:
         memory: EpisodeMemory | None,
     ) -> npt.NDArray[np.int32]:
         """For each row the target of the edge whose cost and way on are together the least."""
-        self._refresh()
         hops = np.full(len(nodes), -1, np.int32)
         rows = np.flatnonzero(nodes >= 0)
         owner, places = expand_rows(self._edges.indptr, nodes[rows])
@@ -247,7 +247,9 @@ class Planner:
             InvalidGraph: If two of them that follow each other are not joined by an edge.
         """
         self._refresh()
-        path = self.counts.index.check_nodes(nodes)
+        return self._plan_through(self.counts.index.check_nodes(nodes))
+
+    def _plan_through(self, path: Places) -> Plan:
         places = self._edges.positions(path[:-1], path[1:])
         if (places < 0).any():
             raise InvalidGraph(f"a plan follows edges; received nodes {path.tolist()}.")
@@ -282,12 +284,16 @@ class Planner:
         return goal.tobytes()
 
     def _keys(self, goals: npt.ArrayLike, n: int) -> list[bytes]:
-        array = np.asarray(goals)
+        array, space = np.asarray(goals), self.counts.space
         if array.ndim != 2:
             return [self._key(goals)] * n  # type: ignore[arg-type]  # space.goal tells what it takes
         if len(array) != n:
             raise InvalidGraph(f"one goal for each of {n} nodes; received {len(array)}.")
-        return [self._key(goal) for goal in array]
+        if array.dtype != space.dtype or array.shape[1] != len(space):
+            return [self._key(goal) for goal in array]
+        whole_rows = np.dtype((np.void, array.shape[1] * array.itemsize))
+        keys: list[bytes] = np.ascontiguousarray(array).view(whole_rows)[:, 0].tolist()
+        return keys
 
     def _tree(self, key: bytes) -> _Tree:
         self._refresh()

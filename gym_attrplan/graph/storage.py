@@ -30,6 +30,8 @@ def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeS
     missing = {"nodes", "indptr", "total", "decay", *DTYPES} - set(arrays)
     if missing:
         raise InvalidGraph(f"counts are missing their arrays {sorted(missing)}.")
+    for name in ("total", "decay"):
+        _check(arrays[name].shape == () and arrays[name].dtype.kind == "f", f"{name} is no number")
     total, decay = float(arrays["total"]), float(arrays["decay"])
     dtypes = dict(DTYPES)
     if decay < 1.0:
@@ -43,7 +45,10 @@ def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeS
     for name, column in columns.items():
         fits = column.dtype == dtypes[name] and column.shape == (int(indptr[-1]),)
         _check(fits, f"{name} has another size or type")
-    _check(total >= 0.0 and 0.0 <= decay <= 1.0, f"total {total} or decay {decay} out of range")
+    _check(
+        0.0 <= total < np.inf and 0.0 <= decay <= 1.0,
+        f"total {total} or decay {decay} out of range",
+    )
     _check_edges(indptr, columns)
     return index, EdgeStore(indptr, columns), total, decay
 

@@ -129,6 +129,68 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
         return torch.cat([goals, *features], dim=1)
 
 
+class WordsExtractor(BaseFeaturesExtractor):
+    """The features extractor for observations of words: an embedding bag that also reads the goal.
+
+    ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class": WordsExtractor})``
+
+    Each word number of the observation has a row in the table, and so has each value of each
+    attribute: a goal's value is a word while the attribute does not have it. The rows of all words
+    are added up; no multi-hot vector is ever built.
+
+    Args:
+        observation_space: The ``Dict`` space of an attribute environment whose ``observation``
+            holds word numbers, 0 for none; its upper bound is the largest number.
+        n_features: Length of a row, and so of the output.
+
+    Raises:
+        InvalidEnvironment: If there are no goal keys, or the observation holds no words.
+    """
+
+    def __init__(self, observation_space: spaces.Dict, n_features: int = 128) -> None:
+        super().__init__(observation_space, features_dim=n_features)
+        words = observation_space.spaces.get("observation")
+        goal = observation_space.spaces.get("desired_goal")
+        if not isinstance(goal, spaces.Box) or not _holds_words(words):
+            raise InvalidEnvironment(
+                "WordsExtractor needs an observation of word numbers beside achieved_goal and "
+                f"desired_goal; received {observation_space}. Make the environment with "
+                'obs_type="words", or use GoalFusionExtractor.'
+            )
+        assert isinstance(words, spaces.Box)
+        n_words = int(words.high.max())
+        sizes = goal.high.astype(np.int64) + 1
+        first = 1 + n_words + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self.register_buffer("_first", torch.as_tensor(first, dtype=torch.int32))
+        n_rows = 1 + n_words + int(sizes.sum())
+        self.bag = nn.EmbeddingBag(n_rows, n_features, mode="sum", padding_idx=0)
+        # So many rows are added up; this keeps the sum's variance at about one.
+        scale = (words.shape[0] + len(sizes)) ** -0.5
+        with torch.no_grad():
+            self.bag.weight.mul_(scale)
+        self.bias = nn.Parameter(torch.zeros(n_features))
+
+    def forward(self, observations: Observations) -> torch.Tensor:
+        """Preprocessed observations → ``(n, n_features)``."""
+        # SB3 turns whole numbers into floats; up to 2 ** 24 they come back exactly.
+        words = [observations["observation"].int(), self.goal_words(observations)]
+        features: torch.Tensor = torch.relu(self.bag(torch.cat(words, dim=1)) + self.bias)
+        return features
+
+    def goal_words(self, observations: Observations) -> torch.Tensor:
+        """``(n, n_attributes)`` a word for each attribute that must change, 0 for the others."""
+        achieved = observations["achieved_goal"].int()
+        desired = observations["desired_goal"].int()
+        changes = (desired >= 0) & (desired != achieved)
+        return torch.where(changes, desired + self._first, 0)  # type: ignore[operator]
+
+
+def _holds_words(space: spaces.Space[Any] | None) -> bool:
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        return False
+    return bool(np.issubdtype(space.dtype, np.integer) and (space.low == 0).all())
+
+
 def _part_network(space: spaces.Space[Any], image_features: int) -> tuple[nn.Module, int]:
     if isinstance(space, spaces.Box) and is_image_space(space):
         return NatureCNN(space, features_dim=image_features), image_features

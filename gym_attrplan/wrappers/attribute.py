@@ -138,13 +138,13 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
     def _set_goal(self, goal: IntArray) -> None:
         self._goal = goal
-        self._free = goal == FREE
+        self._wanted = goal != FREE
 
     def _met(self, achieved: IntArray) -> bool:
-        return bool(((achieved == self._goal) | self._free).all())
+        return not np.count_nonzero((achieved != self._goal) & self._wanted)
 
     def _observe(self, observation: Any, achieved: IntArray) -> Observation:
         parts: Observation = self._flat.convert(observation)
-        parts["achieved_goal"] = achieved.copy()
+        parts["achieved_goal"] = achieved
         parts["desired_goal"] = self._goal.copy()
         return parts

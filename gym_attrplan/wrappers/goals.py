@@ -96,10 +96,13 @@ class GoalRules:
         box = self.attribute_space.box
         return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})
 
-    def _seed_goals(self, seed: Any) -> None:
+    def _seed_goals(self, seed: int | list[int | None] | None) -> None:
         """A seeded reset starts the stream of goals anew."""
         if seed is not None:
-            self._rng = np.random.default_rng(seed)
+            # Another stream than the world's: with the very same one, a world that draws its start
+            # as a sampler draws goals would start at its goal.
+            entropy = [0 if one is None else one for one in np.ravel(seed)]
+            self._rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1,)))
             if self._seen is not None:
                 self._seen.clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,22 @@ class Part:
         """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`."""
         if self.n_bytes is not None:
             return _text_bytes(value, self.n_bytes, batch_axes)
-        array = np.asarray(value, dtype=self.space.dtype)
+        array = np.asarray(value, dtype=self.dtype)
         if self.start is not None:
             array = array - self.start
-        shape = self.space.shape
-        if array.shape[batch_axes:] != shape:
-            array = array.reshape(*array.shape[:batch_axes], *(shape or ()))
+        if array.shape[batch_axes:] != self.shape:
+            array = array.reshape(*array.shape[:batch_axes], *self.shape)
         return array if array.ndim else array[()]  # Gymnasium wants a plain integer of Discrete
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of :attr:`space`, kept: asking the space at every step costs more."""
+        return np.dtype(self.space.dtype)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of :attr:`space`, kept for the same reason."""
+        return self.space.shape or ()
 
 
 class FlatObservation:

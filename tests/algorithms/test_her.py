@@ -16,13 +16,12 @@ BITS = ["four", "two", "one"]
 
 
 def filled_buffer(kind, *, ends_at=None, n_steps=40):
-    """A buffer of single steps of the counter, each an episode of four, aimed at a goal never met."""
+    """A buffer of episodes of four steps of the counter, aimed at a goal never met."""
 
     def make():
-        env = AttributeWrapper(
+        return AttributeWrapper(
             GenericTestEnv(ends_at=ends_at), BITS, three_bits, goal_sampler=never
         )
-        return env
 
     env = DummyVecEnv([make])
     buffer = kind(
@@ -32,7 +31,10 @@ def filled_buffer(kind, *, ends_at=None, n_steps=40):
     for i in range(n_steps):
         following, rewards, dones, infos = env.step([1])
         cut = dones | (i % 4 == 3)  # an episode ends after four steps
-        buffer.add(observation, following, np.array([[1]]), rewards, cut, infos)
+        last = following
+        if dones[0]:  # what a VecEnv returns is then the next episode's start
+            last = {key: part[None] for key, part in infos[0]["terminal_observation"].items()}
+        buffer.add(observation, last, np.array([[1]]), rewards, cut, infos)
         observation = env.reset() if cut[0] else following
     return buffer
 
@@ -66,8 +68,7 @@ def test_the_stock_buffer_leaves_met_goals_open():
 def test_the_worlds_own_end_stays_an_end_under_every_goal():
     buffer = filled_buffer(TerminalHerReplayBuffer, ends_at=2)
     samples = buffer.sample(256)
-    achieved = samples.next_observations["achieved_goal"].numpy()
-    ended = (achieved == [0, 1, 0]).all(axis=1)
+    ended = (samples.next_observations["achieved_goal"].numpy() == [0, 1, 0]).all(axis=1)
     assert ended.any()
     assert (samples.dones.numpy().ravel()[ended] == 1).all()
 
@@ -84,8 +85,8 @@ def test_an_environment_that_cannot_say_when_it_ends_is_refused():
 
 
 def test_it_learns_six_bit_flips_where_the_stock_buffer_does_worse():
-    ours = train(TerminalHerReplayBuffer, 8_000)
-    stock = train(HerReplayBuffer, 8_000)
+    ours = train(TerminalHerReplayBuffer, 4_000)
+    stock = train(HerReplayBuffer, 4_000)
     assert success_rate(ours) > 0.95
     assert success_rate(ours) > success_rate(stock)
     # No policy can earn more than the one reward of 1.

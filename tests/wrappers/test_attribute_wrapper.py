@@ -237,6 +237,25 @@ def test_a_seed_makes_worlds_and_goals_reproducible():
     assert all(data_equivalence(a, b) for a, b in zip(rollout(), rollout(), strict=True))
 
 
+def test_goals_are_drawn_from_another_stream_than_worlds_with_the_same_seed():
+    class Drawn(GenericTestEnv):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.count = int(self.np_random.integers(8))
+            return self.count, {}
+
+    def draw(achieved, rng):
+        return [three_bits_of(int(rng.integers(8)))]
+
+    env = AttributeWrapper(Drawn(), BITS, three_bits, goal_sampler=draw)
+    met = [env.reset(seed=seed)[1]["is_success"] for seed in range(400)]
+    assert 0.05 < np.mean(met) < 0.25  # one in eight, were they independent
+
+
+def three_bits_of(count):
+    return [count >> 2 & 1, count >> 1 & 1, count & 1]
+
+
 def test_gymnasium_accepts_the_wrapped_environment():
     check_env(make(), skip_render_check=True)
 

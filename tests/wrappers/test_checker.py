@@ -1,4 +1,4 @@
-"""check_attribute_env finds each fault that it promises to find, and is silent on a sound environment."""
+"""check_attribute_env finds each fault it promises to, and is silent on a sound environment."""
 
 from __future__ import annotations
 

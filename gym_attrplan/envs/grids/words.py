@@ -1,7 +1,7 @@
 """Vocabulary: what an agent sees in a room, as words. A word is a feature at a place, or a fact.
 
-Places are relative to the agent, so that one word means the same wherever it stands. Word numbers start
-at 1; 0 is the padding that an embedding bag leaves out.
+Places are relative to the agent, so that a word means the same wherever the agent stands. Word
+numbers start at 1; 0 is the padding that an embedding bag leaves out.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class Vocabulary:
         return np.dtype(np.int16 if self.n_words <= np.iinfo(np.int16).max else np.int32)
 
     def place(self, feature: int, dx: int, dy: int) -> int:
-        """The word for a feature (0: wall, i: the i-th object) dx columns right of and dy rows below the agent."""
+        """The word for a feature that is dx columns to the right of and dy rows below the agent.
+
+        Feature 0 is a wall, feature i the i-th object.
+        """
         return 1 + (feature * self.side + dy + self.reach) * self.side + dx + self.reach
 
     def fact(self, number: int) -> int:
@@ -85,7 +88,7 @@ class Vocabulary:
         return f"{name} at ({dx - self.reach}, {dy - self.reach})"
 
     def space(self, n_slots: int) -> spaces.Box:
-        """The Gymnasium space of observations of n words; its upper bound tells the vocabulary's size."""
+        """Observations of n words as a Gymnasium space; its upper bound is the number of words."""
         return spaces.Box(PADDING, self.n_words, (n_slots,), self.dtype.type)
 
     def multi_hot(self, words: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
@@ -125,7 +128,7 @@ class PlaceWords:
     def write(
         self, words: npt.NDArray[Any], at_rest: npt.NDArray[Any], agents: npt.NDArray[np.int64]
     ) -> None:
-        """Fill ``words`` with the place words as the agents see them: the slots, then the wall around."""
+        """Fill ``words`` with what the agents see: the slots, then the surrounding wall."""
         n_slots = len(self._here)
         np.subtract(at_rest, self._share[agents][:, None], out=words[:, :n_slots])
         words[:, n_slots:] = self._around[agents]
@@ -134,7 +137,7 @@ class PlaceWords:
 def surrounding_words(
     vocabulary: Vocabulary, right: int, down: int, left: int, up: int
 ) -> tuple[int, int, int, int]:
-    """The surrounding wall, straight ahead on the four sides: its other tiles would only say the same."""
+    """The surrounding wall on the four sides; its other tiles would only say the same again."""
     return (
         vocabulary.place(WALL, right, 0),
         vocabulary.place(WALL, 0, down),

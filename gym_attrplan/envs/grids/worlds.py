@@ -1,4 +1,4 @@
-"""Random rooms, generated in batches: where the agent, the objects and the walls stand. Always solvable."""
+"""Random rooms, generated in batches and always solvable: where agent, objects and walls stand."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ _PROBES = 200
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """n rooms at the start of an episode. A cell's number is ``row * size + column``, the wall included.
+    """Rooms at the start of an episode.
+
+    A cell's number is ``row * size + column``, the surrounding wall included.
 
     Attributes:
         agents: ``(n,)`` cells.
         objects: ``(n, n_objects)`` cells.
         walls: ``(n, n_walls)`` cells of the obstacles, ascending.
-        states: ``(n, n_objects)`` what each object shows at first: a switch's colour, else 0.
+        states: ``(n, n_objects)`` the first attributes: each switch's colour, or whether each item
+            is in the inventory.
     """
 
     agents: IntArray
@@ -45,12 +48,10 @@ class Worlds:
         chosen = np.atleast_1d(rows)
         return Worlds(*(part[chosen] for part in self._parts()))
 
-    def replace(self, rows: BoolArray, others: Worlds) -> Worlds:
-        """These worlds with the others in the marked rows; nothing is changed in place."""
-        parts = [part.copy() for part in self._parts()]
-        for part, other in zip(parts, others._parts(), strict=True):
+    def put(self, rows: BoolArray, others: Worlds) -> None:
+        """Set up the marked rooms anew, in place."""
+        for part, other in zip(self._parts(), others._parts(), strict=True):
             part[rows] = other
-        return Worlds(*parts)
 
     @classmethod
     def stack(cls, worlds: Sequence[Worlds]) -> Worlds:
@@ -98,7 +99,8 @@ class Layout:
         if self._n_placed > n_free:
             raise InvalidEnvironment(
                 f"size={self.size} leaves {n_free} cells inside the wall, too few for the agent, "
-                f"{self.n_objects} objects and {self.n_walls} obstacles: raise size or lower n_walls."
+                f"{self.n_objects} objects and {self.n_walls} obstacles. Raise size, or lower the "
+                "number of objects or n_walls."
             )
         cells = self._draw_cells(_PROBES, np.random.default_rng(0))
         if not self._solvable(cells).any():
@@ -108,7 +110,7 @@ class Layout:
             )
 
     def generate(self, n: int, rng: np.random.Generator) -> Worlds:
-        """n random worlds in which the agent can walk to every object."""
+        """Random worlds in which the agent can walk to every object."""
         cells = self._draw_cells(n, rng)
         # A layout passed the probe, so this ends: each round leaves fewer worlds to redraw.
         while len(cut_off := np.flatnonzero(~self._solvable(cells))):
@@ -131,7 +133,7 @@ class Layout:
         """Whether the agent can walk to every object; objects do not stand in the way."""
         agents, objects, walls = np.split(cells, [1, 1 + self.n_objects], axis=1)
         reached = self._walk(agents, self.wall_map(walls))
-        solvable: BoolArray = np.take_along_axis(reached, objects, axis=1).all(axis=1)
+        solvable: BoolArray = np.asarray(np.take_along_axis(reached, objects, axis=1).all(axis=1))
         return solvable
 
     def wall_map(self, walls: IntArray) -> BoolArray:

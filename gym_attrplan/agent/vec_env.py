@@ -1,0 +1,187 @@
+"""VectorEnvAdapter: a ``gymnasium.vector`` environment as one Stable-Baselines3 ``VecEnv``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from gym_attrplan.error import InvalidEnvironment
+
+Info = dict[str, Any]
+
+
+class VectorEnvAdapter(VecEnv):
+    """Hands a batch to SB3 as it is: no environment is copied, stepped or looked at by itself.
+
+    Where an episode ends, the environment's info holds what SB3 expects: ``terminal_observation``,
+    ``TimeLimit.truncated``, ``episode`` as ``Monitor`` writes it, and the episode's last infos,
+    such as ``is_success``. The infos of running episodes are empty; :attr:`batched_info` has all
+    infos, as arrays.
+
+    Args:
+        envs: A vector environment that resets in the same step, as SB3's own do.
+
+    Raises:
+        InvalidEnvironment: If it resets in the next step or not at all.
+
+    Example:
+        >>> import gymnasium as gym, gym_attrplan
+        >>> from stable_baselines3 import PPO
+        >>> envs = gym.make_vec("AttrSwitches-v0", 64, vectorization_mode="vector_entry_point")
+        >>> model = PPO("MultiInputPolicy", VectorEnvAdapter(envs), n_steps=8).learn(512)
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        mode = envs.metadata.get("autoreset_mode")
+        if mode != AutoresetMode.SAME_STEP:
+            raise InvalidEnvironment(
+                "SB3 begins the next episode in the step that ends one; this environment "
+                f"has autoreset mode {mode}. Make it with vectorization_mode='vector_entry_point' "
+                "or vector_kwargs={'autoreset_mode': gymnasium.vector.AutoresetMode.SAME_STEP}."
+            )
+        self.envs = envs
+        self.batched_info: Info = {}
+        self._actions: Any = None
+        self._merged_options: Info | None = None
+        self._start = time.time()
+        self._returns = np.zeros(envs.num_envs)
+        self._lengths = np.zeros(envs.num_envs, np.int64)
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    # --- episodes ---------------------------------------------------------------------------
+
+    def reset(self) -> Any:
+        """Begin new episodes everywhere, with the seeds and options set before."""
+        # One seed stands for seed, seed + 1, …, in SB3 and in Gymnasium alike.
+        observations, self.batched_info = self.envs.reset(
+            seed=self._seeds[0], options=self._merged_options
+        )
+        self.reset_infos = [_row(self.batched_info, i) for i in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        self._returns[:] = 0.0
+        self._lengths[:] = 0
+        return observations
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keep the actions for :meth:`step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step the batch; new dicts and arrays every time, since SB3 keeps them."""
+        observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        self.batched_info = info
+        self._returns += rewards
+        self._lengths += 1
+        done = terminated | truncated
+        infos: list[Info] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done):
+            infos[i] = self._end(int(i), info)
+            infos[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+        return observations, rewards.astype(np.float32), done, infos
+
+    def _end(self, i: int, info: Info) -> Info:
+        """The last info of the episode that ended in environment i; the next begins its own."""
+        episode = {
+            "r": round(float(self._returns[i]), 6),
+            "l": int(self._lengths[i]),
+            "t": round(time.time() - self._start, 6),
+        }
+        self._returns[i], self._lengths[i] = 0.0, 0
+        self.reset_infos[i] = _row(
+            {key: value for key, value in info.items() if "final_" not in key}, i
+        )
+        last = _row(info.get("final_info", {}), i)
+        return {**last, "episode": episode, "terminal_observation": info["final_obs"][i]}
+
+    def set_options(self, options: list[Info] | Info | None = None) -> None:
+        """Options of the next reset: one dict for the batch, or one for each environment.
+
+        Raises:
+            InvalidEnvironment: If the dicts do not have the same keys.
+        """
+        if options is None or isinstance(options, Mapping):
+            self._merged_options = dict(options) if options else None
+            return
+        if len({frozenset(one) for one in options}) != 1 or len(options) != self.num_envs:
+            raise InvalidEnvironment(
+                f"a batch needs {self.num_envs} options with the same keys; received {options}."
+            )
+        self._merged_options = {key: [one[key] for one in options] for key in options[0]}
+
+    def _reset_options(self) -> None:
+        self._merged_options = None
+
+    # --- the batch as SB3 asks for it -------------------------------------------------------
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The batch's attribute, once for each index: one object holds all environments."""
+        value = getattr(self._holder(attr_name), attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of the whole batch.
+
+        Raises:
+            InvalidEnvironment: If only some environments are meant.
+        """
+        if len(list(self._get_indices(indices))) != self.num_envs:
+            raise InvalidEnvironment(
+                f"one object holds all {self.num_envs} environments: set {attr_name!r} for all."
+            )
+        setattr(self._holder(attr_name), attr_name, value)
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call the batch's method once; its answer stands for each index, as HER wants it."""
+        answer = getattr(self._holder(method_name), method_name)(*args, **kwargs)
+        return [answer for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
+        """Whether the batch is wrapped so; ``Monitor`` is not needed, its record is kept here."""
+        layer, found = self.envs, wrapper_class is Monitor
+        while not found and hasattr(layer, "env"):
+            found, layer = isinstance(layer, wrapper_class), layer.env
+        return [found for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[Any]:
+        """A picture of each environment."""
+        return list(self.envs.render() or ())
+
+    def close(self) -> None:
+        """Close the batch."""
+        self.envs.close()
+
+    def _holder(self, name: str) -> Any:
+        """The outermost layer of wrappers that has the attribute."""
+        layer: Any = self.envs
+        while not hasattr(layer, name):
+            if not hasattr(layer, "env"):
+                raise AttributeError(f"{self.envs} has no attribute {name!r}.")
+            layer = layer.env
+        return layer
+
+
+def _row(info: Mapping[str, Any], i: int) -> Info:
+    """Environment i's part of a batched info; ``_key`` marks the environments that have the key."""
+    own: Info = {}
+    for key, value in info.items():
+        mask = info.get(f"_{key}")
+        if key.startswith("_") or (mask is not None and not mask[i]):
+            continue
+        if isinstance(value, Mapping):
+            own[key] = _row(value, i)
+        elif isinstance(value, np.ndarray):
+            own[key] = value[i].item() if isinstance(value[i], np.generic) else value[i]
+        else:
+            own[key] = value
+    return own

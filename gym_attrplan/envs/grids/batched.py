@@ -1,0 +1,288 @@
+"""The batched twins: the same two games over many rooms at once, in numpy alone.
+
+They neither reset by themselves nor know a goal: the attribute wrapper around them does both. A
+test holds them equal to the MiniGrid environments, step by step.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from gym_attrplan.envs.grids.rules import (
+    N_MOVES,
+    CraftingActions,
+    CraftingRules,
+    SwitchesActions,
+    SwitchesRules,
+)
+from gym_attrplan.envs.grids.views import N_SIDES, VIEW_TILE, check_view, room_space
+from gym_attrplan.envs.grids.words import WALL, PlaceWords
+from gym_attrplan.envs.grids.worlds import Worlds
+from gym_attrplan.error import InvalidEnvironment
+
+if TYPE_CHECKING:
+    from gym_attrplan.envs.grids.objects import Atlas  # needs MiniGrid, which only pictures do
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Step = tuple[Array, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
+Seeds = int | Sequence[int | None] | None
+Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
+
+
+class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
+    """Rooms in which agents walk; what else they can do is up to the game.
+
+    ``reset(seed=s)`` gives room i the world of a single environment reset with seed ``s + i``, and
+    ``reset(seed=[...])`` takes a seed for each. Later resets draw all their worlds from one
+    generator, which is what makes them fast. ``reset(options={"reset_mask": mask})`` resets the
+    marked rooms only, and ``options={"worlds": worlds}`` sets up given ones.
+
+    Args:
+        rules: The game.
+        num_envs: Number of rooms.
+        obs_type: ``"words"``, ``"multi_hot"`` or ``"rgb"``.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        render_mode: ``"rgb_array"`` or None.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        num_envs: int,
+        obs_type: str = "words",
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise InvalidEnvironment(f"num_envs must be at least 1; received {num_envs}.")
+        check_view(obs_type, render_mode, render_modes=("rgb_array",))
+        self.metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.DISABLED}
+        self.rules = rules
+        self.num_envs = num_envs
+        self.obs_type = obs_type
+        self.render_mode = render_mode
+        self.max_episode_steps = max_episode_steps
+        self.single_action_space = spaces.Discrete(len(rules.actions))
+        self.single_observation_space = room_space(rules, obs_type)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._prepare(rules)
+
+    def _prepare(self, rules: Rules) -> None:
+        """Tables that never change, and room for the state."""
+        layout, n = rules.layout, self.num_envs
+        features = [*range(1, 1 + layout.n_objects), *[WALL] * layout.n_walls]
+        self._place_words = PlaceWords(rules.vocabulary, features)
+        self._moves = np.zeros(len(rules.actions), np.int64)
+        self._moves[:N_MOVES] = 1, layout.size, -1, -layout.size
+        self._atlases: dict[int, Atlas] = {}
+        self._rows = np.arange(n)
+        self._walled = np.zeros((n, layout.size**2), np.bool_)
+        self._object_at = np.zeros((n, layout.size**2), np.int8)
+        self._at_rest = np.zeros((n, len(features)), rules.vocabulary.dtype)
+        self._elapsed = np.zeros(n, np.int64)
+        self._facing = np.zeros(n, np.int64)
+        self._agents = np.zeros(n, np.int64)
+        self.attributes: npt.NDArray[np.int8] = np.zeros((n, len(rules.attributes)), np.int8)
+        self._worlds = layout.generate(n, self.np_random)
+        self._enter(self._worlds, np.ones(n, np.bool_))
+
+    def reset(
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin new episodes in all rooms, or in those that ``options["reset_mask"]`` marks.
+
+        Raises:
+            InvalidEnvironment: If there are not as many seeds, marks or worlds as rooms to reset.
+        """
+        options = options or {}
+        mask = self._checked_mask(options.get("reset_mask"))
+        worlds = options.get("worlds") or self._draw_worlds(seed, mask)
+        if len(worlds) != mask.sum():
+            raise InvalidEnvironment(f"{mask.sum()} rooms need as many worlds; got {len(worlds)}.")
+        self._enter(worlds, mask)
+        return self._observe(), {}
+
+    def step(self, actions: IntArray) -> Step:
+        """Act in every room. Rewards are 0: only goals pay, and they are not known here."""
+        actions = self._checked_actions(actions)
+        targets = self._agents + self._moves[actions]
+        self._agents = np.where(self._walled[self._rows, targets], self._agents, targets)
+        self._facing = np.where(actions < N_MOVES, actions, self._facing)
+        self._act(actions)
+        self._elapsed += 1
+        limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
+        ended = np.zeros(self.num_envs, np.bool_)
+        return self._observe(), np.zeros(self.num_envs), ended, self._elapsed >= limit, {}
+
+    def render(self) -> tuple[Array, ...] | None:
+        """A picture of every room, or None without a render mode."""
+        if self.render_mode is None:
+            return None
+        from minigrid.core.constants import TILE_PIXELS
+
+        return tuple(self._pictures(TILE_PIXELS))
+
+    @property
+    def worlds(self) -> Worlds:
+        """The worlds in which the current episodes began; a copy."""
+        return self._worlds[self._rows]
+
+    # --- what a game adds -------------------------------------------------------------------
+
+    @abstractmethod
+    def _act(self, actions: IntArray) -> None:
+        """Do what is not a move, after the moves are done."""
+
+    @abstractmethod
+    def _write_facts(self, words: Array) -> None:
+        """Fill the last words, which have no place, and blank out what is not in the room."""
+
+    @abstractmethod
+    def _object_tiles(self) -> IntArray:
+        """``(n_envs, n_objects)`` which of the atlas's tiles each object shows."""
+
+    # --- helpers ----------------------------------------------------------------------------
+
+    def _draw_worlds(self, seed: Seeds, mask: BoolArray) -> Worlds:
+        layout, n = self.rules.layout, int(mask.sum())
+        if seed is None:
+            return layout.generate(n, self.np_random)
+        if isinstance(seed, (int, np.integer)):
+            seed = [int(seed) + int(i) for i in np.flatnonzero(mask)]
+        if len(seed) != n:
+            raise InvalidEnvironment(f"{n} rooms need as many seeds, or one; got {len(seed)}.")
+        # Another stream than the rooms' own, which have just drawn from the same seeds.
+        entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
+        self.np_random = np.random.default_rng(entropy)
+        rngs = [gym.utils.seeding.np_random(one)[0] for one in seed]
+        return Worlds.stack([layout.generate(1, rng) for rng in rngs])
+
+    def _enter(self, worlds: Worlds, mask: BoolArray) -> None:
+        """Set the marked rooms up as the worlds say."""
+        layout = self.rules.layout
+        self._worlds.put(mask, worlds)
+        self._agents = np.where(mask, self._worlds.agents, self._agents)
+        self._walled[mask] = layout.wall_map(worlds.walls)
+        object_at = np.full((len(worlds), layout.size**2), -1, np.int8)
+        numbers = np.arange(layout.n_objects, dtype=np.int8)
+        np.put_along_axis(object_at, worlds.objects, numbers[None], axis=1)
+        self._object_at[mask] = object_at
+        cells = np.concatenate([worlds.objects, worlds.walls], axis=1)
+        self._at_rest[mask] = self._place_words.at_rest(cells)
+        self.attributes[mask] = worlds.states
+        self._elapsed[mask] = 0
+        self._facing[mask] = 0
+
+    def _objects_below(self, actions: IntArray, action: int) -> tuple[IntArray, IntArray]:
+        """Where agents took the action on an object: their rows, and the objects' numbers."""
+        rows = np.flatnonzero(actions == action)
+        numbers = self._object_at[rows, self._agents[rows]].astype(np.int64)
+        return rows[numbers >= 0], numbers[numbers >= 0]
+
+    def _observe(self) -> Array:
+        """A fresh array: who keeps the last observation must not see it change."""
+        if self.obs_type == "rgb":
+            return self._pictures(VIEW_TILE)
+        vocabulary, n_places = self.rules.vocabulary, self._at_rest.shape[1] + N_SIDES
+        words = np.empty((self.num_envs, n_places + self.attributes.shape[1]), vocabulary.dtype)
+        self._place_words.write(words[:, :n_places], self._at_rest, self._agents)
+        self._write_facts(words)
+        return words if self.obs_type == "words" else vocabulary.multi_hot(words)
+
+    def _pictures(self, tile_size: int) -> Array:
+        from gym_attrplan.envs.grids.objects import EMPTY_TILE, WALL_TILE, Atlas, object_tiles
+
+        if tile_size not in self._atlases:
+            self._atlases[tile_size] = Atlas(object_tiles(self.rules), tile_size)
+        tiles = np.where(self._walled, WALL_TILE, EMPTY_TILE)
+        np.put_along_axis(tiles, self._worlds.objects, self._object_tiles(), axis=1)
+        return self._atlases[tile_size].draw(tiles, self._agents, self._facing)
+
+    def _checked_actions(self, actions: Any) -> IntArray:
+        array = np.asarray(actions)
+        n_actions = len(self._moves)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise gym.error.InvalidAction(
+                f"{self.num_envs} rooms need as many whole numbers; received {array.dtype} "
+                f"of shape {array.shape}."
+            )
+        if array.min() < 0 or array.max() >= n_actions:
+            raise gym.error.InvalidAction(f"actions are 0 to {n_actions - 1}; received {array}.")
+        return array
+
+    def _checked_mask(self, mask: Any) -> BoolArray:
+        if mask is None:
+            return np.ones(self.num_envs, np.bool_)
+        array = np.asarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
+            raise InvalidEnvironment(
+                f"reset_mask holds {self.num_envs} booleans; received {array.dtype} "
+                f"of shape {array.shape}."
+            )
+        return array
+
+
+class SwitchesVectorEnv(GridVectorEnv[SwitchesRules]):
+    """The batched twin of ``AttrSwitches-v0``, before goals.
+
+    Example:
+        >>> envs = SwitchesVectorEnv(SwitchesRules(), num_envs=1024, max_episode_steps=300)
+        >>> words, _ = envs.reset(seed=0)
+        >>> words.shape, [envs.rules.vocabulary.describe(word) for word in words[0, [0, -4]]]
+        ((1024, 16), ['switch 1 at (1, 2)', 'switch 1=blue'])
+    """
+
+    def _act(self, actions: IntArray) -> None:
+        rows, switches = self._objects_below(actions, SwitchesActions.toggle)
+        turned = self.attributes[rows, switches] + 1
+        self.attributes[rows, switches] = turned % self.rules.n_colors
+
+    def _write_facts(self, words: Array) -> None:
+        np.add(self.rules.fact_words, self.attributes, out=words[:, -self.rules.n_switches :])
+
+    def _object_tiles(self) -> IntArray:
+        first = self.rules.n_colors * np.arange(self.rules.n_switches)
+        tiles: IntArray = first + self.attributes
+        return tiles
+
+
+class CraftingVectorEnv(GridVectorEnv[CraftingRules]):
+    """The batched twin of ``AttrCrafting-v0``, before goals."""
+
+    def _act(self, actions: IntArray) -> None:
+        inventory, n_resources = self.attributes, len(self.rules.resources)
+        rows, numbers = self._objects_below(actions, CraftingActions.grab)
+        grabbed = numbers < n_resources
+        inventory[rows[grabbed], numbers[grabbed]] = 1
+        rows, numbers = self._objects_below(actions, CraftingActions.craft)
+        at_table = numbers >= n_resources
+        rows, numbers = rows[at_table], numbers[at_table]
+        needs = self.rules.needs[numbers - n_resources]
+        can = (inventory[rows] >= needs).all(axis=1) & (inventory[rows, numbers] == 0)
+        rows, numbers = rows[can], numbers[can]
+        inventory[rows, numbers] = 1
+        if self.rules.consume:
+            inventory[rows] -= needs[can]
+
+    def _write_facts(self, words: Array) -> None:
+        n_items = len(self.rules.items)
+        np.multiply(self.rules.fact_words, self.attributes, out=words[:, -n_items:])
+        n_resources = len(self.rules.resources)
+        words[:, :n_resources] *= 1 - self.attributes[:, :n_resources]
+
+    def _object_tiles(self) -> IntArray:
+        tiles: IntArray = 2 * np.arange(len(self.rules.items)) + self.attributes
+        return tiles

@@ -1,0 +1,128 @@
+"""GridAttributeWrapper: the attribute wrapper of the grid worlds draws the goal beside the room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
+from minigrid.core.constants import TILE_PIXELS
+from minigrid.core.grid import Grid
+
+from gym_attrplan.attributes import FREE
+from gym_attrplan.envs.grids.lettering import write
+from gym_attrplan.envs.grids.views import read_attributes
+from gym_attrplan.wrappers import AttributeWrapper, GoalSampler
+
+Image = npt.NDArray[np.uint8]
+
+_PAPER, _INK, _FAINT, _MET, _OPEN = (
+    (248, 247, 243),
+    (40, 40, 44),
+    (150, 150, 155),
+    (205, 238, 208),
+    (252, 226, 200),
+)
+_ROW = TILE_PIXELS + 4
+_WIDTH = 5 * TILE_PIXELS + 24
+
+
+class GridAttributeWrapper(AttributeWrapper):
+    """:class:`~gym_attrplan.AttributeWrapper` that knows tasks by name and shows the goal.
+
+    Args:
+        env: A room.
+        task: A task's name, such as ``"targets<=3"``; ``env.rules.sampler`` reads it.
+        goal_sampler: Draws other goals than the task's.
+        step_penalty: Taken off every step's reward.
+        terminate_on_success: Whether meeting the goal ends the episode.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        task: str,
+        goal_sampler: GoalSampler | str | None = None,
+        step_penalty: float = 0.0,
+        terminate_on_success: bool = True,
+    ) -> None:
+        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            task=task,
+            goal_sampler=goal_sampler,
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )
+        rules = env.get_wrapper_attr("rules")
+        super().__init__(
+            env,
+            rules.attributes,
+            read_attributes,
+            goal_sampler=goal_sampler or rules.sampler(task),
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )
+
+    def render(self) -> Any:
+        """The room with the goal: a picture or a text, as the render mode says."""
+        shown: Any = self.env.render()
+        if isinstance(shown, str):
+            return f"{shown}\n{self._text()}"
+        return None if shown is None else _beside(shown, self._panel())
+
+    def _text(self) -> str:
+        space = self.attribute_space
+        now = space.describe(self._evaluate(self._last_observation))
+        return f"goal: {space.describe(self._goal)}\n now: {now}"
+
+    def _panel(self) -> Image:
+        """A row for each attribute: its name, how it is, how it should be."""
+        achieved = self._evaluate(self._last_observation)
+        rows = [_heading()]
+        for i, name in enumerate(self.attribute_space.names):
+            rows.append(self._row(i, name, int(achieved[i]), int(self._goal[i])))
+        return np.concatenate(rows)
+
+    def _row(self, number: int, name: str, now: int, goal: int) -> Image:
+        row = np.full((_ROW, _WIDTH, 3), _PAPER, np.uint8)
+        if goal != FREE:
+            row[1:-1, 4:-4] = _MET if now == goal else _OPEN
+        write(row, name, (0.3, 0.5), 0.26, _FAINT if goal == FREE else _INK, left=True)
+        self._show(row, _column(2), number, now)
+        self._show(row, _column(1), number, goal)
+        return row
+
+    def _show(self, row: Image, middle: int, number: int, value: int) -> None:
+        """An attribute's value: its tile, or a word where there is none."""
+        tile = None if value == FREE else self.env.get_wrapper_attr("attribute_tile")(number, value)
+        if tile is None:
+            write(row, "any" if value == FREE else "no", (middle / _ROW, 0.5), 0.22, _FAINT)
+            return
+        left, top = middle - TILE_PIXELS // 2, (_ROW - TILE_PIXELS) // 2
+        row[top : top + TILE_PIXELS, left : left + TILE_PIXELS] = Grid.render_tile(tile)
+
+
+def _column(from_right: int) -> int:
+    """Middle of a column of tiles."""
+    return _WIDTH - 8 - round((from_right - 0.5) * (TILE_PIXELS + 10))
+
+
+def _heading() -> Image:
+    row = np.full((_ROW, _WIDTH, 3), _PAPER, np.uint8)
+    write(row, "now", (_column(2) / _ROW, 0.55), 0.26, _INK)
+    write(row, "goal", (_column(1) / _ROW, 0.55), 0.26, _INK)
+    return row
+
+
+def _beside(room: Image, panel: Image) -> Image:
+    """Two pictures side by side on one sheet."""
+    height = max(len(room), len(panel))
+    sheet = np.full((height, room.shape[1] + panel.shape[1], 3), _PAPER, np.uint8)
+    sheet[: len(room), : room.shape[1]] = room
+    sheet[: len(panel), room.shape[1] :] = panel
+    return sheet

@@ -1,0 +1,131 @@
+"""Goals for the grid worlds, as values: frozen, comparable, and batched like every goal sampler."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.error import InvalidEnvironment, InvalidGoal
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+def read_task(task: str, name: str, hardest: int) -> tuple[int, int]:
+    """The range of difficulties that a task's text asks for.
+
+    Args:
+        task: ``name``, ``name<=d`` or ``name==d``.
+        name: The task's name.
+        hardest: The largest difficulty there is; 1 is the smallest.
+
+    Raises:
+        InvalidEnvironment: If the text says something else, or a difficulty that does not exist.
+
+    Example:
+        >>> read_task("targets", "targets", 12), read_task("targets<=3", "targets", 12)
+        ((1, 12), (1, 3))
+    """
+    found = re.fullmatch(rf"{name}(?:(<=|==)(\d+))?", str(task))
+    if not found:
+        raise InvalidEnvironment(
+            f"the task is {name!r}, '{name}<=d' or '{name}==d'; received {task!r}. Other goals: "
+            "give goal_sampler=."
+        )
+    relation, number = found.groups()
+    if relation is None:
+        return 1, hardest
+    if not 1 <= int(number) <= hardest:
+        raise InvalidEnvironment(f"{name} are of difficulty 1 to {hardest}; received {task!r}.")
+    return (1 if relation == "<=" else int(number)), int(number)
+
+
+@dataclass(frozen=True)
+class SwitchTargets:
+    """A colour for every switch, drawn evenly from the targets that take so many toggles.
+
+    Args:
+        n_colors: Number of colours of each switch.
+        min_toggles: The fewest toggles needed; 1 leaves out targets that hold already.
+        max_toggles: The most toggles needed; None for as many as there are.
+
+    Raises:
+        InvalidGoal: When called, if no target takes so many toggles.
+
+    Example:
+        >>> one_away = SwitchTargets(n_colors=4, min_toggles=1, max_toggles=1)
+        >>> start = np.zeros((1, 4), np.int8)
+        >>> int(one_away(start, np.random.default_rng(0)).sum())
+        1
+    """
+
+    n_colors: int
+    min_toggles: int = 1
+    max_toggles: int | None = None
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
+        """Goals ``(n, n_switches)`` for episodes that start from ``achieved``."""
+        n, n_switches = achieved.shape
+        ways = self._ways(n_switches)
+        hardest = len(ways[-1]) - 1
+        most = hardest if self.max_toggles is None else min(self.max_toggles, hardest)
+        if not 0 <= self.min_toggles <= most:
+            raise InvalidGoal(
+                f"{n_switches} switches of {self.n_colors} colours take 0 to {hardest} toggles; "
+                f"asked for {self.min_toggles} to {self.max_toggles}."
+            )
+        wanted = np.arange(self.min_toggles, most + 1)
+        weights = ways[-1][wanted]
+        left = rng.choice(wanted, size=n, p=weights / weights.sum())
+        goals = achieved.copy()
+        for i in range(n_switches):
+            toggles = self._draw(left, ways[n_switches - i - 1], rng)
+            goals[:, i] = (achieved[:, i] + toggles) % self.n_colors
+            left = left - toggles
+        return goals
+
+    def _ways(self, n_switches: int) -> list[npt.NDArray[np.float64]]:
+        """Entry k, t: the number of ways to spend t toggles on k switches."""
+        ways = [np.ones(1)]
+        for _ in range(n_switches):
+            ways.append(np.convolve(ways[-1], np.ones(self.n_colors)))
+        return ways
+
+    def _draw(
+        self, left: IntArray, ways: npt.NDArray[np.float64], rng: np.random.Generator
+    ) -> IntArray:
+        """Toggles of one switch, by the number of ways to spend what is then left on the others."""
+        rest = left[:, None] - np.arange(self.n_colors)
+        possible = (rest >= 0) & (rest < len(ways))
+        shares = np.where(possible, ways[np.clip(rest, 0, len(ways) - 1)], 0.0).cumsum(axis=1)
+        marks = rng.random(len(left)) * shares[:, -1]
+        toggles: IntArray = (marks[:, None] >= shares).sum(axis=1)
+        return toggles
+
+
+@dataclass(frozen=True)
+class HaveItem:
+    """Have one given item, the rest free. What is in the inventory already is not asked for.
+
+    Args:
+        columns: The attributes to choose from.
+
+    Example:
+        >>> have = HaveItem(columns=(3, 5))
+        >>> have(np.array([[0, 0, 0, 1, 0, 0]], np.int8), np.random.default_rng(0))
+        array([[-1, -1, -1, -1, -1,  1]], dtype=int8)
+    """
+
+    columns: tuple[int, ...]
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
+        """Goals ``(n, n_items)`` for episodes that start from ``achieved``."""
+        columns = np.array(self.columns)
+        # An item in the inventory draws a mark below all others: chosen only if nothing is left.
+        marks = rng.random((len(achieved), len(columns))) - achieved[:, columns]
+        goals = np.full_like(achieved, -1)
+        goals[np.arange(len(achieved)), columns[marks.argmax(axis=1)]] = 1
+        return goals

@@ -1,0 +1,26 @@
+"""Every example runs, at a tiny budget."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+
+
+def load(path: Path):
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_is_short_and_explained(path, tmp_path, monkeypatch):
+    assert len(path.read_text().splitlines()) <= 110
+    monkeypatch.chdir(tmp_path)
+    module = load(path)
+    assert module.__doc__
+    assert module.main(total_timesteps=600)

@@ -18,6 +18,7 @@ from gym_attrplan.wrappers import (
 )
 
 if TYPE_CHECKING:
+    from gym_attrplan.agent import AttributePlannerAgent, PlannerOptions
     from gym_attrplan.algorithms import TerminalHerReplayBuffer
     from gym_attrplan.models import GoalFusionExtractor
 
@@ -27,6 +28,7 @@ __all__ = [
     "FREE",
     "AttrPlanError",
     "AttributeFunction",
+    "AttributePlannerAgent",
     "AttributeSpace",
     "AttributeVectorWrapper",
     "AttributeWrapper",
@@ -37,6 +39,7 @@ __all__ = [
     "GoalSampler",
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",
+    "PlannerOptions",
     "TerminalHerReplayBuffer",
     "TransitionCounts",
     "__version__",
@@ -46,6 +49,8 @@ __all__ = [
 register_environments()
 
 _LAZY = {
+    "AttributePlannerAgent": "gym_attrplan.agent",
+    "PlannerOptions": "gym_attrplan.agent",
     "GoalFusionExtractor": "gym_attrplan.models",
     "TerminalHerReplayBuffer": "gym_attrplan.algorithms",
 }

@@ -25,6 +25,26 @@ class InvalidEnvironment(AttrPlanError, ValueError):
     """An environment cannot be used where it was given."""
 
 
+class InvalidOption(AttrPlanError, ValueError):
+    """An option of the agent has a value that it cannot use."""
+
+
+class InvalidArchive(AttrPlanError, ValueError):
+    """A saved file is truncated, foreign, damaged or newer than this library."""
+
+
+class InvalidData(AttrPlanError, ValueError):
+    """Examples, or settings of a training, that a model cannot learn from."""
+
+
+class InvalidArchive(AttrPlanError, ValueError):
+    """A file is not what it was opened as: foreign, damaged, or written by a newer version."""
+
+
+class NotFitted(AttrPlanError, RuntimeError):
+    """A model was asked before it was trained."""
+
+
 class CheckFailed(AttrPlanError, AssertionError):
     """An environment breaks the contract of :func:`gym_attrplan.check_attribute_env`."""
 

@@ -1,5 +1,6 @@
 """Learning algorithms that SB3 lacks, usable without the rest of this library."""
 
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
+from gym_attrplan.algorithms.reinforce import Reinforce
 
-__all__ = ["TerminalHerReplayBuffer"]
+__all__ = ["Reinforce", "TerminalHerReplayBuffer"]

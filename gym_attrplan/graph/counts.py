@@ -300,7 +300,7 @@ class TransitionCounts:
         before, after = np.atleast_2d(first), np.atleast_2d(second)
         if before.shape != after.shape or before.ndim > 2:
             raise InvalidGraph(
-                "each transition has two ends, in two vectors or two batches of one length; received "
+                "each transition has two ends: two vectors or two batches of one length; received "
                 f"shapes {before.shape} and {after.shape}."
             )
         return self.space.pack(np.stack([before, after], axis=1).reshape(-1, before.shape[1]))
@@ -328,7 +328,7 @@ class TransitionCounts:
 
 def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
     weights = np.asarray(weight, np.float64)
-    if weights.shape not in ((), (1,), (n,)):
+    if weights.shape not in ((), (n,)):
         raise InvalidGraph(f"one weight, or one for each of {n}; received shape {weights.shape}.")
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InvalidGraph(f"a weight is finite and above 0; received {weights}.")
@@ -337,7 +337,7 @@ def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
 
 def _checked_outcomes(succeeded: npt.ArrayLike, n: int) -> npt.NDArray[np.float32]:
     outcomes = np.asarray(succeeded)
-    if outcomes.shape not in ((), (1,), (n,)):
+    if outcomes.shape not in ((), (n,)):
         raise InvalidGraph(f"one outcome, or one for each of {n}; received {outcomes.shape}.")
     if not np.isin(outcomes, (0, 1)).all():
         raise InvalidGraph(f"an attempt succeeds or fails, true or false; received {succeeded!r}.")

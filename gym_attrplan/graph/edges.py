@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -9,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.graph.index import KeyTable
 from gym_attrplan.graph.ragged import search_rows
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -67,8 +67,14 @@ class EdgeTable:
         """``(n_edges,)`` int32: the node an edge leaves."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
 
+    def position(self, source: int, target: int) -> int:
+        """Where the edge source → target stands in the table, -1 if it is not there."""
+        first, end = self.indptr[source : source + 2].tolist()
+        place = first + int(self.target[first:end].searchsorted(target))
+        return place if place < end and self.target[place] == target else -1
+
     def positions(self, source: IntArray, target: IntArray) -> Places:
-        """Where the edges source → target stand in the table, -1 for those it does not hold."""
+        """As :meth:`position`, for many edges ``(n,)``: all of them in one search."""
         place, found = search_rows(self.indptr, self.target, source, target)
         return np.where(found, place, -1)
 
@@ -76,8 +82,8 @@ class EdgeTable:
 class EdgeStore:
     """The edges' columns: a CSR in front, behind it the edges that are not yet sorted in.
 
-    An edge's *slot* is its place in the columns. Slots hold still while edges are added and are
-    dealt out anew by :meth:`compact`.
+    An edge's *slot* is its place in the columns. Slots are good until the next call that adds
+    edges or compacts.
 
     Args:
         indptr: ``(n_nodes + 1,)`` int32 row bounds of the sorted edges.
@@ -87,7 +93,9 @@ class EdgeStore:
     def __init__(self, indptr: npt.NDArray[np.int32], columns: Columns) -> None:
         self.indptr = indptr
         self.columns = columns
-        self._appended = KeyTable(1)
+        # Key → number, in order of appearance. The edges of a batch that are not in the CSR are
+        # few: for so few a dict is three times as fast as arrays.
+        self._appended: dict[int, int] = {}
 
     @classmethod
     def empty(cls) -> EdgeStore:
@@ -111,65 +119,83 @@ class EdgeStore:
     @property
     def appended_limit(self) -> int:
         """Edges to collect before the next merge, so that all merges together stay O(n_edges)."""
-        return max(4096, self.n_sorted // 8)
+        return max(4096, self.n_sorted // 32)
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays."""
+        """Bytes held."""
         columns = sum(column.nbytes for column in self.columns.values())
-        return self.indptr.nbytes + columns + self._appended.nbytes
+        appended = sys.getsizeof(self._appended) + 64 * self.n_appended  # two numbers an entry
+        return self.indptr.nbytes + columns + appended
 
     def find(self, source: IntArray, target: IntArray) -> Places:
         """Slots of edges, -1 where unknown."""
         place, found = search_rows(self.indptr, self.columns["target"], source, target)
         slots = np.where(found, place, -1)
-        if self.n_appended and not found.all():
+        if self._appended and not found.all():
             rest = np.flatnonzero(~found)
-            numbers = self._appended.find(_keys(source[rest], target[rest]))
-            slots[rest] = np.where(numbers >= 0, self.n_sorted + numbers, -1)
+            keys = _keys(source[rest], target[rest]).tolist()
+            first = self.n_sorted  # the slot of the first appended edge
+            slots[rest] = [self._appended.get(key, -1 - first) + first for key in keys]
         return slots
 
     def add(self, source: IntArray, target: IntArray) -> Places:
-        """Slots of edges; unknown ones are appended with nothing counted."""
+        """Slots of edges; unknown ones are taken up with nothing counted."""
         slots, found = search_rows(self.indptr, self.columns["target"], source, target)
-        if not found.all():
-            rest = np.flatnonzero(~found)
-            numbers = self._appended.add(_keys(source[rest], target[rest]))
-            slots[rest] = self.n_sorted + numbers
-            self._reserve(len(self))
-            self.columns["target"][slots[rest]] = target[rest]
+        if found.all():
+            return slots
+        rest = np.flatnonzero(~found)
+        if len(rest) > self.appended_limit:
+            return self._add_many(source, target)
+        keys, number = _keys(source[rest], target[rest]).tolist(), self._appended
+        new = [number.setdefault(key, len(number)) for key in keys]
+        slots[rest] = np.array(new) + self.n_sorted
+        self._reserve(len(self))
+        self.columns["target"][slots[rest]] = target[rest]
         return slots
 
     def compact(self, n_nodes: int) -> None:
         """Sort appended edges into the CSR, of ``n_nodes`` rows, and give spare room back."""
-        grown = n_nodes + 1 - len(self.indptr)
-        indptr = np.pad(self.indptr, (0, grown), mode="edge") if grown else self.indptr
-        if self.n_appended:
-            # Keys are source over target: their order is the CSR's order.
-            keys = self._appended.rows[:, 0]
-            order = np.argsort(keys)
-            source = (keys[order] >> np.uint64(32)).astype(np.int64)
-            target = self.columns["target"][self.n_sorted + order]
-            place, _ = search_rows(indptr, self.columns["target"], source, target)
-            self._merge(place + np.arange(len(order)), self.n_sorted + order)
-            counts = np.bincount(source, minlength=n_nodes)
-            indptr = indptr + np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-            self._appended = KeyTable(1)
-        elif len(self.columns["target"]) > len(self):
-            self.columns = {
-                name: column[: len(self)].copy() for name, column in self.columns.items()
-            }
-        self.indptr = indptr
+        self._sort_appended()
+        if len(self.columns["target"]) > len(self):
+            self.columns = {name: old[: len(self)].copy() for name, old in self.columns.items()}
+        self.indptr = _padded(self.indptr, n_nodes)
 
-    def _merge(self, places: Places, slots: Places) -> None:
-        """Spread the sorted edges apart so that those in ``slots`` come to stand at ``places``."""
-        is_old = np.ones(len(self), bool)
-        is_old[places] = False
+    def _add_many(self, source: IntArray, target: IntArray) -> Places:
+        """As :meth:`add`, sorting new edges straight in: quicker for very many."""
+        self._sort_appended()
+        _, found = search_rows(self.indptr, self.columns["target"], source, target)
+        new = np.unique(_keys(source[~found], target[~found]))
+        self._sort_in(new, None)
+        return search_rows(self.indptr, self.columns["target"], source, target)[0]
+
+    def _sort_appended(self) -> None:
+        if self._appended:
+            keys = np.fromiter(self._appended, np.uint64, self.n_appended)
+            order = np.argsort(keys)
+            self._sort_in(keys[order], self.n_sorted + order)
+            self._appended = {}
+
+    def _sort_in(self, keys: npt.NDArray[np.uint64], slots: Places | None) -> None:
+        """Spread the CSR apart for new edges: their keys ascend, their counts are in ``slots``."""
+        if not keys.size:
+            return
+        source = (keys >> _HALF).astype(np.int64)
+        target = (keys & _LOW_HALF).astype(np.int32)
+        indptr = _padded(self.indptr, int(source[-1]) + 1)
+        place, _ = search_rows(indptr, self.columns["target"], source, target)
+        place += np.arange(len(keys))
+        is_old = np.ones(self.n_sorted + len(keys), bool)
+        is_old[place] = False
         for name, column in self.columns.items():
-            merged = np.empty(len(self), column.dtype)
+            merged = np.zeros(len(is_old), column.dtype)
             merged[is_old] = column[: self.n_sorted]
-            merged[places] = column[slots]
+            if slots is not None:
+                merged[place] = column[slots]
             self.columns[name] = merged
+        self.columns["target"][place] = target
+        n_new = np.bincount(source, minlength=len(indptr) - 1)
+        self.indptr = indptr + np.concatenate([[0], np.cumsum(n_new)]).astype(np.int32)
 
     def _reserve(self, count: int) -> None:
         """Room for ``count`` edges, and for as many more as the next merge will find."""
@@ -180,6 +206,16 @@ class EdgeStore:
                 self.columns[name][: len(column)] = column
 
 
+_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
 def _keys(source: IntArray, target: IntArray) -> npt.NDArray[np.uint64]:
-    keys = (source.astype(np.uint64) << np.uint64(32)) | target.astype(np.uint64)
-    return keys[:, None]
+    """Source over target: the order of the keys is the order of the CSR."""
+    keys: npt.NDArray[np.uint64] = (source.astype(np.uint64) << _HALF) | target.astype(np.uint64)
+    return keys
+
+
+def _padded(indptr: npt.NDArray[np.int32], n_nodes: int) -> npt.NDArray[np.int32]:
+    """Row bounds with empty rows added up to ``n_nodes``."""
+    n_more = n_nodes + 1 - len(indptr)
+    return np.pad(indptr, (0, n_more), mode="edge") if n_more > 0 else indptr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -199,12 +200,13 @@ def _reports(planner: Planner, plans: tuple[Plan, ...]) -> list[EdgeReport]:
     edges, probs, space = planner.counts.edges(), planner.edge_probs(), planner.counts.space
     reports: dict[int, EdgeReport] = {}
     for plan in plans:
-        for hop, place in enumerate(edges.positions(plan.nodes[:-1], plan.nodes[1:]).tolist()):
+        for hop, ends in enumerate(pairwise(plan.nodes.tolist())):
+            place = edges.position(*ends)
             successes, attempts = float(edges.successes[place]), float(edges.attempts[place])
             a, b = 1.0 + successes, 1.0 + attempts - successes
             reports[place] = EdgeReport(
-                source=int(plan.nodes[hop]),
-                target=int(plan.nodes[hop + 1]),
+                source=ends[0],
+                target=ends[1],
                 change=describe_change(space, plan.vectors[hop], plan.vectors[hop + 1]),
                 prob=float(probs[place]),
                 visits=float(edges.visits[place]),

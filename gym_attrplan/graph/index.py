@@ -100,6 +100,8 @@ class KeyTable:
         places = self._start(hashes)
         numbers = self._slots.take(places)
         searching = np.flatnonzero((numbers >= 0) & ~self._same(numbers, rows))
+        if not searching.size:
+            return numbers, places
         wanted, at, steps = rows[searching], places[searching], _steps(hashes[searching])
         while searching.size:
             at = (at + steps) & (len(self._slots) - 1)
@@ -216,7 +218,8 @@ class NodeIndex:
                 f"{packed.shape} {packed.dtype}."
             )
         vectors = space.unpack(packed)
-        if (vectors >= space.sizes).any() or (space.pack(vectors) != packed).any():
+        outside = (vectors < 0) | (vectors >= space.sizes)
+        if outside.any() or (space.pack(vectors) != packed).any():
             raise InvalidGraph("a node holds bits that no vector of its space has.")
         index = cls(space)
         index._table.add(packed)

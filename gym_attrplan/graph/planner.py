@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -147,9 +148,9 @@ class Planner:
         if node < 0 or tree.distances[node] == np.inf:
             return None
         path = [node]
-        while tree.next_nodes[path[-1]] >= 0:
-            path.append(int(tree.next_nodes[path[-1]]))
-        return self._plan_through(np.array(path))
+        while (onward := tree.next_nodes.item(path[-1])) >= 0:
+            path.append(onward)
+        return self._plan_through(path)
 
     # --- many questions ---------------------------------------------------------------------
 
@@ -209,7 +210,7 @@ class Planner:
         owner = rows[owner]
         source, target = nodes[owner], self._edges.target[places].astype(np.int64)
         probs = self._probs[places]
-        if first_edge_probs is not None:
+        if first_edge_probs is not None and places.size:
             given = first_edge_probs(envs[owner], source, target)
             probs = checked_probs(given, len(places), source="first_edge_probs")
         costs = edge_costs(probs, self.step_cost)
@@ -236,6 +237,8 @@ class Planner:
 
     def find_start(self, start: int | npt.ArrayLike) -> int:
         """The node of a start given by number or vector; -1 for a vector never seen."""
+        if isinstance(start, int) and 0 <= start < self.counts.n_nodes:
+            return start
         if np.ndim(start) == 0:
             return int(self.counts.index.check_nodes(start)[0])
         return int(self.counts.index.find(start)[0])
@@ -247,15 +250,15 @@ class Planner:
             InvalidGraph: If two of them that follow each other are not joined by an edge.
         """
         self._refresh()
-        return self._plan_through(self.counts.index.check_nodes(nodes))
+        return self._plan_through(self.counts.index.check_nodes(nodes).tolist())
 
-    def _plan_through(self, path: Places) -> Plan:
-        places = self._edges.positions(path[:-1], path[1:])
-        if (places < 0).any():
-            raise InvalidGraph(f"a plan follows edges; received nodes {path.tolist()}.")
-        probs = self._probs[places]
+    def _plan_through(self, path: list[int]) -> Plan:
+        places = [self._edges.position(*hop) for hop in pairwise(path)]
+        if -1 in places:
+            raise InvalidGraph(f"a plan follows edges; received nodes {path}.")
+        probs = self._probs.take(places)
         return Plan(
-            nodes=path,
+            nodes=np.array(path),
             vectors=self.counts.index.vectors(path),
             edge_probs=probs,
             cost=float(edge_costs(probs, self.step_cost).sum()),
@@ -312,9 +315,16 @@ class Planner:
         n_nodes = self.counts.n_nodes
         if ends.size == 0:
             return _Tree(np.full(n_nodes, np.inf), np.full(n_nodes, -1, np.int32))
-        distances, next_nodes, _ = csgraph.dijkstra(
-            self._reversed, indices=ends, min_only=True, return_predecessors=True
-        )
+        distances: FloatArray
+        next_nodes: npt.NDArray[np.int32]
+        if ends.size == 1:  # the plain search is a little faster
+            distances, next_nodes = csgraph.dijkstra(
+                self._reversed, indices=ends[0], return_predecessors=True
+            )
+        else:
+            distances, next_nodes, _ = csgraph.dijkstra(
+                self._reversed, indices=ends, min_only=True, return_predecessors=True
+            )
         return _Tree(distances, np.maximum(next_nodes, -1, out=next_nodes))
 
     def _nearest(self, vector: IntArray, tree: _Tree) -> int:

@@ -151,7 +151,7 @@ class WordsExtractor(BaseFeaturesExtractor):
         super().__init__(observation_space, features_dim=n_features)
         words = observation_space.spaces.get("observation")
         goal = observation_space.spaces.get("desired_goal")
-        if not isinstance(goal, spaces.Box) or not _holds_words(words):
+        if not isinstance(goal, spaces.Box) or not holds_words(words):
             raise InvalidEnvironment(
                 "WordsExtractor needs an observation of word numbers beside achieved_goal and "
                 f"desired_goal; received {observation_space}. Make the environment with "
@@ -185,7 +185,8 @@ class WordsExtractor(BaseFeaturesExtractor):
         return torch.where(changes, desired + self._first, 0)  # type: ignore[operator]
 
 
-def _holds_words(space: spaces.Space[Any] | None) -> bool:
+def holds_words(space: spaces.Space[Any] | None) -> bool:
+    """Whether an observation is a list of word numbers, 0 for none."""
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
         return False
     return bool(np.issubdtype(space.dtype, np.integer) and (space.low == 0).all())

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from graph_cases import FOUR_BITS, as_dict, bits, graph_of, node_edges
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidGraph
@@ -113,6 +114,29 @@ def test_a_file_that_does_not_hold_counts_is_refused(tmp_path):
             TransitionCounts.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         TransitionCounts.load(tmp_path / "missing.npz")
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_a_damaged_file_is_refused_or_harmless(saved, place, change):
+    path, whole, arrays = saved
+    damaged = bytearray(whole)
+    damaged[place % len(damaged)] ^= change
+    path.write_bytes(damaged)
+    try:
+        again = TransitionCounts.load(path)
+    except InvalidGraph:
+        return
+    for name, array in arrays.items():  # the damage is in a date or the like
+        assert again.to_arrays()[name].tobytes() == array.tobytes()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("damaged") / "graph.npz"
+    counts = graph_of({(0, 1): (1, 1), (3, 5): (4, 1), (5, 0): (0, 0)})
+    counts.save(path)
+    return path, path.read_bytes(), counts.to_arrays()
 
 
 def test_a_file_with_pickled_objects_is_refused(tmp_path):

@@ -102,6 +102,13 @@ def test_rows_that_no_index_packed_are_refused(packed):
         NodeIndex.from_packed(FOUR_BITS, packed)
 
 
+def test_a_value_beyond_its_attribute_is_no_node():
+    space = AttributeSpace({"ore": 41})
+    for value in (41, 200, 255):
+        with pytest.raises(InvalidGraph, match="bits"):
+            NodeIndex.from_packed(space, np.array([[value]], np.uint64))
+
+
 @pytest.mark.parametrize("node", [-1, 3, 1.0])
 def test_vectors_of_an_unknown_node_are_refused(node):
     index = NodeIndex(FOUR_BITS)

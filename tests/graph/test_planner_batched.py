@@ -87,6 +87,14 @@ def test_more_goals_than_trees_still_give_every_answer():
     assert len(planner._trees) == 2
 
 
+def test_no_rows_and_no_edges_are_no_trouble():
+    planner = Planner(graph_of({(0, 1): (8, 8)}, n_nodes=3))
+    never = {"first_edge_probs": lambda e, s, t: 1 / 0, "memory": EpisodeMemory(2)}
+    assert planner.next_hops([], np.empty((0, 4), np.int8)).tolist() == []
+    assert planner.next_hops([], np.empty((0, 4), np.int8), **never).tolist() == []
+    assert planner.next_hops([2, -1], bits(1), **never).tolist() == [-1, -1]
+
+
 def test_bad_batches_are_refused():
     planner = Planner(graph_of({(0, 1): (8, 8)}, n_nodes=2))
     with pytest.raises(InvalidGraph, match="node"):

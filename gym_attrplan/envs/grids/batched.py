@@ -26,7 +26,7 @@ from gym_attrplan.envs.grids.rules import (
 )
 from gym_attrplan.envs.grids.views import N_SIDES, VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import WALL, PlaceWords
-from gym_attrplan.envs.grids.worlds import Worlds
+from gym_attrplan.envs.grids.worlds import WorldPool, Worlds
 from gym_attrplan.error import InvalidEnvironment
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
 
     ``reset(seed=s)`` gives room i the world of a single environment reset with seed ``s + i``, and
     ``reset(seed=[...])`` takes a seed for each. Later resets draw all their worlds from one
-    generator, which is what makes them fast. ``reset(options={"reset_mask": mask})`` resets the
-    marked rooms only, and ``options={"worlds": worlds}`` sets up given ones.
+    generator, many ahead, which is what makes them fast. ``reset(options={"reset_mask": mask})``
+    resets the marked rooms only, and ``options={"worlds": worlds}`` sets up given ones.
 
     Args:
         rules: The game.
@@ -90,13 +90,14 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         self._atlases: dict[int, Atlas] = {}
         self._rows = np.arange(n)
         self._walled = np.zeros((n, layout.size**2), np.bool_)
-        self._object_at = np.zeros((n, layout.size**2), np.int8)
+        self._object_at = np.zeros((n, layout.size**2), np.int16)
         self._at_rest = np.zeros((n, len(features)), rules.vocabulary.dtype)
         self._elapsed = np.zeros(n, np.int64)
         self._facing = np.zeros(n, np.int64)
         self._agents = np.zeros(n, np.int64)
         self.attributes: npt.NDArray[np.int8] = np.zeros((n, len(rules.attributes)), np.int8)
-        self._worlds = layout.generate(n, self.np_random)
+        self._pool = WorldPool(layout, self.np_random)
+        self._worlds = self._pool.take(n)
         self._enter(self._worlds, np.ones(n, np.bool_))
 
     def reset(
@@ -109,9 +110,10 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         """
         options = options or {}
         mask = self._checked_mask(options.get("reset_mask"))
-        worlds = options.get("worlds") or self._draw_worlds(seed, mask)
-        if len(worlds) != mask.sum():
-            raise InvalidEnvironment(f"{mask.sum()} rooms need as many worlds; got {len(worlds)}.")
+        worlds = options.get("worlds")
+        if worlds is None:
+            worlds = self._draw_worlds(seed, np.flatnonzero(mask))
+        self.rules.layout.check(worlds, int(mask.sum()))
         self._enter(worlds, mask)
         return self._observe(), {}
 
@@ -156,18 +158,19 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
 
     # --- helpers ----------------------------------------------------------------------------
 
-    def _draw_worlds(self, seed: Seeds, mask: BoolArray) -> Worlds:
-        layout, n = self.rules.layout, int(mask.sum())
+    def _draw_worlds(self, seed: Seeds, rooms: IntArray) -> Worlds:
+        layout, n = self.rules.layout, self.num_envs
         if seed is None:
-            return layout.generate(n, self.np_random)
+            return self._pool.take(len(rooms))
         if isinstance(seed, (int, np.integer)):
-            seed = [int(seed) + int(i) for i in np.flatnonzero(mask)]
+            seed = [int(seed) + i for i in range(n)]
         if len(seed) != n:
             raise InvalidEnvironment(f"{n} rooms need as many seeds, or one; got {len(seed)}.")
         # Another stream than the rooms' own, which have just drawn from the same seeds.
         entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
         self.np_random = np.random.default_rng(entropy)
-        rngs = [gym.utils.seeding.np_random(one)[0] for one in seed]
+        self._pool = WorldPool(layout, self.np_random)
+        rngs = [gym.utils.seeding.np_random(seed[i])[0] for i in rooms]
         return Worlds.stack([layout.generate(1, rng) for rng in rngs])
 
     def _enter(self, worlds: Worlds, mask: BoolArray) -> None:
@@ -176,8 +179,8 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         self._worlds.put(mask, worlds)
         self._agents = np.where(mask, self._worlds.agents, self._agents)
         self._walled[mask] = layout.wall_map(worlds.walls)
-        object_at = np.full((len(worlds), layout.size**2), -1, np.int8)
-        numbers = np.arange(layout.n_objects, dtype=np.int8)
+        object_at = np.full((len(worlds), layout.size**2), -1, np.int16)
+        numbers = np.arange(layout.n_objects, dtype=np.int16)
         np.put_along_axis(object_at, worlds.objects, numbers[None], axis=1)
         self._object_at[mask] = object_at
         cells = np.concatenate([worlds.objects, worlds.walls], axis=1)
@@ -242,7 +245,7 @@ class SwitchesVectorEnv(GridVectorEnv[SwitchesRules]):
         >>> envs = SwitchesVectorEnv(SwitchesRules(), num_envs=1024, max_episode_steps=300)
         >>> words, _ = envs.reset(seed=0)
         >>> words.shape, [envs.rules.vocabulary.describe(word) for word in words[0, [0, -4]]]
-        ((1024, 16), ['switch 1 at (1, 2)', 'switch 1=blue'])
+        ((1024, 16), ['switch 1 at (0, 5)', 'switch 1=yellow'])
     """
 
     def _act(self, actions: IntArray) -> None:

@@ -1,31 +1,28 @@
 """What stands in a room and how it looks, drawn with MiniGrid's own renderer."""
 
-# MiniGrid's drawing functions carry no types.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from minigrid.core.grid import Grid
 from minigrid.core.world_object import Wall, WorldObj
-from minigrid.utils.rendering import (
-    fill_coords,
-    point_in_circle,
-    point_in_line,
-    point_in_rect,
-    point_in_triangle,
+
+from gym_attrplan.envs.grids.drawing import (
+    Image,
+    Rgb,
+    Shape,
+    box,
+    circle,
+    fill,
+    polygon,
+    stroke,
+    write,
 )
-
-from gym_attrplan.envs.grids.lettering import write
 from gym_attrplan.envs.grids.rules import COLORS, CraftingRules, SwitchesRules
-
-Image = npt.NDArray[np.uint8]
-Rgb = tuple[int, int, int]
-Shape = Callable[[float, float], bool]
 
 PALETTE: dict[str, Rgb] = {
     "red": (225, 60, 50),
@@ -42,33 +39,32 @@ _DARK, _MADE, _SHADOW = (30, 30, 34), (90, 220, 110), (80, 52, 30)
 
 ICONS: dict[str, list[tuple[Shape, Rgb]]] = {
     "wood": [
-        (point_in_line(0.28, 0.5, 0.72, 0.5, 0.2), _BROWN),
-        (point_in_circle(0.72, 0.5, 0.2), _TAN),
-        (point_in_circle(0.72, 0.5, 0.1), _BROWN),
+        (stroke((0.28, 0.5), (0.72, 0.5), 0.2), _BROWN),
+        (circle((0.72, 0.5), 0.2), _TAN),
+        (circle((0.72, 0.5), 0.1), _BROWN),
     ],
     "stone": [
-        (point_in_circle(0.38, 0.6, 0.24), (120, 120, 125)),
-        (point_in_circle(0.6, 0.52, 0.27), _STONE),
-        (point_in_circle(0.66, 0.42, 0.1), (190, 190, 190)),
+        (circle((0.38, 0.6), 0.24), (120, 120, 125)),
+        (circle((0.6, 0.52), 0.27), _STONE),
+        (circle((0.66, 0.42), 0.1), (190, 190, 190)),
     ],
     "iron": [
-        (point_in_rect(0.2, 0.8, 0.5, 0.74), (110, 135, 165)),
-        (point_in_rect(0.3, 0.7, 0.32, 0.5), _STEEL),
-        (point_in_triangle((0.3, 0.32), (0.2, 0.5), (0.3, 0.5)), _STEEL),
-        (point_in_triangle((0.7, 0.32), (0.7, 0.5), (0.8, 0.5)), _STEEL),
+        (box(0.2, 0.8, 0.5, 0.74), (110, 135, 165)),
+        (polygon((0.3, 0.32), (0.7, 0.32), (0.8, 0.5), (0.2, 0.5)), _STEEL),
     ],
     "axe": [
-        (point_in_line(0.3, 0.82, 0.62, 0.22, 0.055), _BROWN),
-        (point_in_triangle((0.5, 0.14), (0.86, 0.3), (0.62, 0.62)), _STEEL),
+        (stroke((0.3, 0.82), (0.62, 0.22), 0.055), _BROWN),
+        (polygon((0.5, 0.14), (0.86, 0.3), (0.62, 0.62)), _STEEL),
     ],
     "sword": [
-        (point_in_line(0.4, 0.6, 0.8, 0.2, 0.065), _STEEL),
-        (point_in_line(0.3, 0.5, 0.5, 0.7, 0.05), (220, 180, 60)),
-        (point_in_line(0.22, 0.78, 0.36, 0.64, 0.06), _BROWN),
+        (stroke((0.4, 0.6), (0.8, 0.2), 0.065), _STEEL),
+        (stroke((0.3, 0.5), (0.5, 0.7), 0.05), (220, 180, 60)),
+        (stroke((0.22, 0.78), (0.36, 0.64), 0.06), _BROWN),
     ],
     "plank": [
-        (point_in_rect(0.16, 0.84, top, top + 0.16), color)
-        for top, color in ((0.2, _TAN), (0.42, (190, 145, 85)), (0.64, _TAN))
+        (box(0.16, 0.84, 0.2, 0.36), _TAN),
+        (box(0.16, 0.84, 0.42, 0.58), (190, 145, 85)),
+        (box(0.16, 0.84, 0.64, 0.8), _TAN),
     ],
 }
 
@@ -92,9 +88,9 @@ class RoomObject(WorldObj):
         return True
 
     @property
+    @abstractmethod
     def symbol(self) -> str:
         """Two letters for text."""
-        raise NotImplementedError
 
 
 class Switch(RoomObject):
@@ -130,9 +126,9 @@ class Switch(RoomObject):
     def render(self, img: Image) -> Image:
         """A rim in the switch's colour stays visible when the agent stands on the number."""
         color = PALETTE[COLORS[self.color_number]]
-        fill_coords(img, point_in_rect(0.05, 0.97, 0.05, 0.97), color)
-        fill_coords(img, point_in_rect(0.13, 0.89, 0.13, 0.89), _DARK)
-        fill_coords(img, point_in_circle(0.51, 0.51, 0.34), color)
+        fill(img, box(0.05, 0.97, 0.05, 0.97), color)
+        fill(img, box(0.13, 0.89, 0.13, 0.89), _DARK)
+        fill(img, circle((0.51, 0.51), 0.34), color)
         write(img, str(self.number + 1), (0.51, 0.51), 0.42, _DARK)
         return img
 
@@ -192,10 +188,8 @@ class Table(Resource):
 
     def render(self, img: Image) -> Image:
         """A table top with the product on it, as a shadow until it is made."""
-        fill_coords(
-            img, point_in_rect(0.06, 0.96, 0.06, 0.96), _MADE if self.made else (70, 45, 28)
-        )
-        fill_coords(img, point_in_rect(0.14, 0.88, 0.14, 0.88), (160, 112, 66))
+        fill(img, box(0.06, 0.96, 0.06, 0.96), _MADE if self.made else (70, 45, 28))
+        fill(img, box(0.14, 0.88, 0.14, 0.88), (160, 112, 66))
         before = img.copy()
         edge = int(0.16 * len(img))
         _draw_icon(img[edge:-edge, edge:-edge], self.number, self.name)
@@ -208,9 +202,9 @@ class Table(Resource):
 def _draw_icon(img: Image, number: int, name: str) -> None:
     """The item's own icon, or a coloured disc with its first letter for an item that has none."""
     for shape, color in ICONS.get(name, ()):
-        fill_coords(img, shape, color)
+        fill(img, shape, color)
     if name not in ICONS:
-        fill_coords(img, point_in_circle(0.5, 0.5, 0.36), PALETTE[COLORS[number % len(COLORS)]])
+        fill(img, circle((0.5, 0.5), 0.36), PALETTE[COLORS[number % len(COLORS)]])
         write(img, name[0].upper(), (0.5, 0.5), 0.45, _DARK)
 
 
@@ -249,7 +243,7 @@ def object_tiles(rules: SwitchesRules | CraftingRules) -> tuple[RoomObject | Non
 
 
 class Atlas:
-    """MiniGrid's pictures of every tile, to draw many rooms at once: no agent, or facing each way.
+    """MiniGrid's pictures of the tiles, alone and with an agent, to draw many rooms at once.
 
     Args:
         tiles: A game's own tiles.
@@ -257,13 +251,10 @@ class Atlas:
     """
 
     def __init__(self, tiles: Sequence[RoomObject | None], tile_size: int) -> None:
-        looks = [*tiles, None, Wall()]  # so that EMPTY_TILE and WALL_TILE count from the end
-        self._pictures = np.stack(
-            [
-                np.stack([Grid.render_tile(look, facing, tile_size=tile_size) for look in looks])
-                for facing in (None, 0, 1, 2, 3)
-            ]
-        ).astype(np.uint8)
+        self._looks = [*tiles, None, Wall()]  # EMPTY_TILE and WALL_TILE count from the end
+        self._tile_size = tile_size
+        self._pictures = np.zeros((5, len(self._looks), tile_size, tile_size, 3), np.uint8)
+        self._drawn = np.zeros(self._pictures.shape[:2], np.bool_)
 
     def draw(
         self,
@@ -272,10 +263,26 @@ class Atlas:
         facing: npt.NDArray[np.int64],
     ) -> Image:
         """``(n, size * size)`` tiles and the agents on them → ``(n, height, width, 3)`` uint8."""
-        n, side = len(tiles), int(np.sqrt(tiles.shape[1]))
-        shown = self._pictures[0][tiles]
+        n, side, tile_size = len(tiles), int(np.sqrt(tiles.shape[1])), self._tile_size
         rows = np.arange(n)
+        self._draw_missing(tiles, 1 + facing, tiles[rows, agents])
+        shown = self._pictures[0][tiles]
         shown[rows, agents] = self._pictures[1 + facing, tiles[rows, agents]]
-        tile_size = shown.shape[2]
         rooms = shown.reshape(n, side, side, tile_size, tile_size, 3).transpose(0, 1, 3, 2, 4, 5)
         return np.ascontiguousarray(rooms).reshape(n, side * tile_size, side * tile_size, 3)
+
+    def _draw_missing(
+        self,
+        tiles: npt.NDArray[np.int64],
+        turned: npt.NDArray[np.int64],
+        below: npt.NDArray[np.int64],
+    ) -> None:
+        """Have MiniGrid draw what is shown for the first time: an agent takes it 50 ms."""
+        needed = np.zeros_like(self._drawn)
+        needed[0, tiles] = needed[turned, below] = True
+        for agent, look in np.argwhere(needed & ~self._drawn).tolist():
+            facing = agent - 1 if agent else None
+            self._pictures[agent, look] = Grid.render_tile(
+                self._looks[look], facing, tile_size=self._tile_size
+            )
+        self._drawn |= needed

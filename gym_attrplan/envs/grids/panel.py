@@ -6,17 +6,14 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 from minigrid.core.constants import TILE_PIXELS
 from minigrid.core.grid import Grid
 
 from gym_attrplan.attributes import FREE
-from gym_attrplan.envs.grids.lettering import write
+from gym_attrplan.envs.grids.drawing import Image, write
 from gym_attrplan.envs.grids.views import read_attributes
 from gym_attrplan.wrappers import AttributeWrapper, GoalSampler
-
-Image = npt.NDArray[np.uint8]
 
 _PAPER, _INK, _FAINT, _MET, _OPEN = (
     (248, 247, 243),

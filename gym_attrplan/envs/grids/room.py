@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 import gymnasium as gym
@@ -18,7 +19,6 @@ from gym_attrplan.envs.grids.rules import N_MOVES, CraftingRules, SwitchesRules
 from gym_attrplan.envs.grids.views import VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import PADDING, WALL, surrounding_words
 from gym_attrplan.envs.grids.worlds import Worlds
-from gym_attrplan.error import InvalidEnvironment
 
 Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
 Array = npt.NDArray[Any]
@@ -64,11 +64,11 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
         """Begin in a new random room, or in ``options["world"]``.
 
         Raises:
-            InvalidEnvironment: If the world given is not exactly one.
+            InvalidEnvironment: If the world given is not one of this layout.
         """
         self._given_world = (options or {}).get("world")
-        if self._given_world is not None and len(self._given_world) != 1:
-            raise InvalidEnvironment(f"one room needs one world; got {len(self._given_world)}.")
+        if self._given_world is not None:
+            self.rules.layout.check(self._given_world, 1)
         observation: Array
         observation, info = super().reset(seed=seed)
         return observation, info
@@ -90,13 +90,13 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
         return self.gen_obs(), 0.0, False, False, {}
 
     @property
+    @abstractmethod
     def attributes(self) -> npt.NDArray[np.int8]:
         """The attributes now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def attribute_tile(self, number: int, value: int) -> RoomObject | None:
         """What an attribute's value looks like in the panel that shows the goal; None: nothing."""
-        raise NotImplementedError
 
     def gen_obs(self) -> Array:
         """The room as the agent sees it, a fresh array."""
@@ -126,17 +126,17 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
 
     # --- what a game adds -------------------------------------------------------------------
 
+    @abstractmethod
     def _place_objects(self, world: Worlds) -> None:
         """Put the objects of a world of one room into the grid."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _act(self, action: int, below: Any) -> None:
         """Do what is not a move, to what the agent stands on (None for nothing)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _facts(self) -> list[int]:
         """The words without a place."""
-        raise NotImplementedError
 
     # --- helpers ----------------------------------------------------------------------------
 

@@ -17,8 +17,11 @@ BoolArray = npt.NDArray[np.bool_]
 MIN_SIZE = 4
 """The smallest room: a surrounding wall and 2 × 2 cells."""
 
+_N_AHEAD = 256
+"""Worlds that a pool generates at a time: enough that each costs microseconds."""
+
 _PROBES = 200
-"""Worlds drawn to see whether a layout has solvable ones, and the most draws for one world."""
+"""Worlds drawn to see whether a layout has solvable ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,19 @@ class Layout:
                 "rooms drawn was solvable. Raise size or lower n_walls."
             )
 
+    def check(self, worlds: Worlds, n: int) -> None:
+        """Hold worlds that someone else made to this layout.
+
+        Raises:
+            InvalidEnvironment: If there are not n of them, or if they hold something else.
+        """
+        held = worlds.objects.shape[1:] + worlds.walls.shape[1:]
+        if len(worlds) != n or held != (self.n_objects, self.n_walls):
+            raise InvalidEnvironment(
+                f"needed: {n} worlds with {self.n_objects} objects and {self.n_walls} obstacles; "
+                f"received {len(worlds)} with {held[0]} and {held[1]}."
+            )
+
     def generate(self, n: int, rng: np.random.Generator) -> Worlds:
         """Random worlds in which the agent can walk to every object."""
         cells = self._draw_cells(n, rng)
@@ -155,3 +171,26 @@ class Layout:
                 reached[:, step:] |= reached[:, :-step] & free[:, step:]
                 reached[:, :-step] |= reached[:, step:] & free[:, :-step]
         return reached
+
+
+class WorldPool:
+    """Random worlds, generated many at a time and handed out a few at a time.
+
+    Args:
+        layout: What the rooms hold.
+        rng: Draws them.
+    """
+
+    def __init__(self, layout: Layout, rng: np.random.Generator) -> None:
+        self._layout = layout
+        self._rng = rng
+        self._ahead = layout.generate(0, rng)
+
+    def take(self, n: int) -> Worlds:
+        """The next n worlds, none of them handed out before."""
+        if n > len(self._ahead):
+            fresh = self._layout.generate(max(n, _N_AHEAD), self._rng)
+            self._ahead = Worlds.stack([self._ahead, fresh])
+        taken = self._ahead[np.arange(n)]
+        self._ahead = self._ahead[np.arange(n, len(self._ahead))]
+        return taken

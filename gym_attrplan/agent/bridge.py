@@ -1,0 +1,110 @@
+"""BridgeCallback: users' callbacks see the agent as ``model`` and one clock for all phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+from stable_baselines3.common.callbacks import BaseCallback
+
+Report = Callable[[], dict[str, float]]
+
+
+class BridgeCallback(BaseCallback):
+    """Stands between an inner SB3 algorithm and the callback a user gave the agent.
+
+    Args:
+        agent: What the user's callback sees as its ``model``.
+        inner: The user's callback, already initialised with the agent.
+        phase: Name of the phase, the first part of its logger keys.
+        n_steps: Steps the phase is to take.
+        report: Figures to log and to show beside the bar, asked for after every rollout.
+        on_rollout: Called after every rollout.
+        progress: The bar, if one is wanted.
+    """
+
+    def __init__(
+        self,
+        agent: Any,
+        inner: BaseCallback,
+        *,
+        phase: str,
+        n_steps: int,
+        report: Report,
+        on_rollout: Callable[[], None],
+        progress: Progress | None,
+    ) -> None:
+        super().__init__()
+        self._agent = agent
+        self._inner = inner
+        self._phase = phase
+        self._report = report
+        self._after_rollout = on_rollout
+        self._progress = progress
+        self._first_step = agent.num_timesteps
+        self.stopped = False
+        if progress is not None:
+            self._task = progress.add_task(phase, total=n_steps, figures="")
+
+    def _on_rollout_start(self) -> None:
+        self._inner.on_rollout_start()
+
+    def _on_step(self) -> bool:
+        self._agent.num_timesteps = self.num_timesteps
+        self._inner.update_locals(self.locals)
+        self.stopped = not self._inner.on_step()
+        if self._progress is not None:
+            done = self.num_timesteps - self._first_step
+            self._progress.update(self._task, completed=done)
+        return not self.stopped
+
+    def _on_rollout_end(self) -> None:
+        self._inner.on_rollout_end()
+        self._after_rollout()
+        figures = self._report()
+        for name, value in figures.items():
+            self.logger.record(f"{self._phase}/{name}", value)
+        if self._progress is not None:
+            text = "  ".join(f"{name} {_short(value)}" for name, value in figures.items())
+            self._progress.update(self._task, figures=text)
+
+
+class _RateColumn(ProgressColumn):
+    """Steps per second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed or 0:,.0f}/s", style="progress.data.speed")
+
+
+@contextmanager
+def make_progress_bar(wanted: bool) -> Iterator[Progress | None]:
+    """One bar per phase: how far, how fast, how long yet, and the phase's own figures."""
+    if not wanted:
+        yield None
+        return
+    with Progress(
+        TextColumn("{task.description:8}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _RateColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+    ) as progress:
+        yield progress
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3f}"

@@ -1,0 +1,119 @@
+"""The SB3 algorithms inside the agent: which, with what defaults, and for which action spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
+
+from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
+from gym_attrplan.models.networks import holds_words
+
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "a2c": A2C,
+    "ddpg": DDPG,
+    "dqn": DQN,
+    "ppo": PPO,
+    "reinforce": Reinforce,
+    "sac": SAC,
+    "td3": TD3,
+}
+
+_ROLLOUT = 16_384
+"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
+
+
+def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> type[BaseAlgorithm]:
+    """An SB3 algorithm by class or by name.
+
+    Raises:
+        InvalidOption: If there is none of that name.
+    """
+    if isinstance(algorithm, str) and algorithm.lower() in ALGORITHMS:
+        return ALGORITHMS[algorithm.lower()]
+    if isinstance(algorithm, type) and issubclass(algorithm, BaseAlgorithm):
+        return algorithm
+    raise InvalidOption(
+        f"low_level is an SB3 algorithm class or one of {sorted(ALGORITHMS)}; "
+        f"received {algorithm!r}."
+    )
+
+
+def build(
+    algorithm: type[BaseAlgorithm],
+    policy: str,
+    venv: VecEnv,
+    kwargs: dict[str, Any],
+    **common: Any,
+) -> BaseAlgorithm:
+    """The algorithm on the worlds, with our defaults where ``kwargs`` says nothing.
+
+    Raises:
+        InvalidEnvironment: If the algorithm cannot take the action space.
+    """
+    options = {**defaults(algorithm, venv), **kwargs, **common}
+    options["policy_kwargs"] = {
+        **policy_defaults(venv.observation_space),
+        **kwargs.get("policy_kwargs", {}),
+    }
+    try:
+        return algorithm(policy, venv, **options)
+    except AssertionError as error:
+        if "action" not in str(error).lower():
+            raise
+        able = [name for name, other in ALGORITHMS.items() if _takes(other, venv.action_space)]
+        raise InvalidEnvironment(
+            f"{algorithm.__name__} cannot take the action space {venv.action_space}; "
+            f"these can: {', '.join(able)}."
+        ) from error
+
+
+def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
+    """Hyper-parameters that suit short hops with 0/1 rewards, by the number of worlds."""
+    n_envs = venv.num_envs
+    if issubclass(algorithm, OffPolicyAlgorithm):
+        options: dict[str, Any] = {"gamma": 0.97, "learning_starts": max(1_000, 10 * n_envs)}
+        options |= {"replay_buffer_class": TerminalHerReplayBuffer, "batch_size": 256}
+        options |= {"train_freq": (max(1, 64 // n_envs), "step"), "gradient_steps": 16}
+        if algorithm is DQN:
+            options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
+        return options | {"learning_rate": 1e-3}
+    if algorithm is PPO:
+        n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
+        batch_size = max(64, n_steps * n_envs // 4)
+        options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
+        return options | {"learning_rate": 1e-3, "gamma": 0.97, "ent_coef": 0.01}
+    if algorithm is Reinforce:
+        return {"n_steps": max(8, min(512, _ROLLOUT // n_envs)), "gamma": 0.97, "ent_coef": 0.01}
+    return {"gamma": 0.97, "ent_coef": 0.01}
+
+
+def policy_defaults(observation_space: spaces.Space[Any]) -> dict[str, Any]:
+    """A policy that reads words as words and is shown the change wanted."""
+    words = isinstance(observation_space, spaces.Dict) and holds_words(
+        observation_space.spaces.get("observation")
+    )
+    extractor = WordsExtractor if words else GoalFusionExtractor
+    return {"features_extractor_class": extractor, "net_arch": [128, 128]}
+
+
+def _takes(algorithm: type[BaseAlgorithm], space: spaces.Space[Any]) -> bool:
+    if issubclass(algorithm, DQN):
+        return isinstance(space, spaces.Discrete)
+    if issubclass(algorithm, OffPolicyAlgorithm):
+        return isinstance(space, spaces.Box)
+    return True
+
+
+def seed_everything(seed: int) -> np.random.Generator:
+    """A generator for the agent; torch is seeded too, since networks are made from its stream."""
+    torch.manual_seed(seed)
+    return np.random.default_rng(seed)

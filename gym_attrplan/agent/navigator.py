@@ -1,0 +1,248 @@
+"""Navigator: which neighbour each environment should head for, step after step, plan after plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
+from gym_attrplan.graph.nearest import nearest_reachable
+
+Observations = dict[str, npt.NDArray[Any]]
+BoolArray = npt.NDArray[np.bool_]
+SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
+
+
+@dataclass(frozen=True)
+class PlannerOptions:
+    """How the agent plans and follows its plans; each part can be switched by itself.
+
+    Attributes:
+        estimator: Edge probabilities: ``success_ratio`` (the paper's c_π), ``exploration_share``
+            (the paper's ablation without c_π), ``beta_mean`` or ``beta_lower``.
+        first_edge: Whether the success model judges the edges out of the state at hand.
+        memory: Whether nodes visited and edges failed within an episode become dearer.
+        sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
+        patience: Steps on one hop after which actions are sampled: a deterministic π that runs in
+            a circle gets out. None never does.
+        unreachable: What to do about a goal the graph does not reach: head for the reachable
+            node that meets most of it (``nearest``), or let the explorer act (``explore``).
+    """
+
+    estimator: str = "beta_mean"
+    first_edge: bool = True
+    memory: bool = True
+    sample_actions: bool = False
+    patience: int | None = 16
+    unreachable: Literal["nearest", "explore"] = "nearest"
+
+
+PLANNERS = {
+    "robust": PlannerOptions(),
+    "paper": PlannerOptions(
+        estimator="success_ratio",
+        first_edge=False,
+        memory=False,
+        sample_actions=True,
+        patience=None,
+    ),
+}
+"""The default, better than the paper's; and the paper's, to the letter."""
+
+
+@dataclass
+class Journey:
+    """Where every environment of a batch is on its way: what ``predict`` hands out as ``state``.
+
+    Attributes:
+        goals: ``(n, n_attributes)`` what was asked for.
+        starts: Where the running hops began.
+        targets: Where they head.
+        n_steps: ``(n,)`` steps on the running hop.
+        lost: Where no plan leads on, and the explorer acts.
+        memory: What this episode made dearer.
+    """
+
+    goals: IntArray
+    starts: IntArray
+    targets: IntArray
+    n_steps: npt.NDArray[np.int64]
+    lost: BoolArray
+    memory: EpisodeMemory = field(repr=False)
+
+    @classmethod
+    def begin(cls, achieved: IntArray, goals: IntArray) -> Journey:
+        """Nobody has moved yet."""
+        n = len(goals)
+        return cls(
+            goals=goals.copy(),
+            starts=achieved.copy(),
+            targets=goals.copy(),
+            n_steps=np.zeros(n, np.int64),
+            lost=np.zeros(n, np.bool_),
+            memory=EpisodeMemory(n),
+        )
+
+
+class Navigator:
+    """Follows plans for a batch of worlds: re-plans where attributes changed or a hop failed.
+
+    Args:
+        counts: The graph.
+        options: How to plan.
+        max_hop_steps: The longest hop before another way is tried.
+        success_probs: The success model, for ``options.first_edge``; None if there is none yet.
+    """
+
+    def __init__(
+        self,
+        counts: TransitionCounts,
+        options: PlannerOptions,
+        *,
+        max_hop_steps: int,
+        success_probs: SuccessProbs | None = None,
+    ) -> None:
+        self.options = options
+        self.planner = Planner(counts, estimator=options.estimator)
+        self.max_hop_steps = max_hop_steps
+        self.success_probs = success_probs if options.first_edge else None
+
+    def advance(
+        self, journey: Journey | None, observations: Observations, new_episode: BoolArray
+    ) -> Journey:
+        """The journey one step on, with a target for every environment.
+
+        Args:
+            journey: The last answer; None at the very beginning.
+            observations: ``{key: (n, …)}`` with ``achieved_goal`` and ``desired_goal``.
+            new_episode: ``(n,)`` where an episode has just begun.
+        """
+        achieved, goals = observations["achieved_goal"], observations["desired_goal"]
+        if journey is None or len(journey.goals) != len(goals):
+            journey, new_episode = Journey.begin(achieved, goals), np.ones(len(goals), np.bool_)
+        asked_anew = new_episode | (goals != journey.goals).any(axis=1)
+        moved = (achieved != journey.starts).any(axis=1) & ~asked_anew
+        failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~asked_anew
+        self._remember(journey, achieved, asked_anew, moved, failed)
+        journey.n_steps += 1
+        again = asked_anew | moved | failed
+        if again.any():
+            rows = np.flatnonzero(again)
+            journey.goals[rows] = goals[rows]
+            journey.starts[rows] = achieved[rows]
+            journey.n_steps[rows] = 1
+            targets, lost = self._targets(rows, observations, journey.memory)
+            journey.targets[rows], journey.lost[rows] = targets, lost
+        return journey
+
+    def impatient(self, journey: Journey) -> BoolArray:
+        """``(n,)`` where a hop takes so long that actions are better sampled."""
+        if self.options.patience is None:
+            return np.zeros(len(journey.n_steps), np.bool_)
+        return journey.n_steps > self.options.patience
+
+    def _remember(
+        self,
+        journey: Journey,
+        achieved: IntArray,
+        asked_anew: BoolArray,
+        moved: BoolArray,
+        failed: BoolArray,
+    ) -> None:
+        """Note where each episode has been and which hops did not work."""
+        if not self.options.memory:
+            return
+        find, memory = self.planner.counts.index.find, journey.memory
+        if asked_anew.any():
+            memory.reset(np.flatnonzero(asked_anew))
+        strayed = moved & (achieved != journey.targets).any(axis=1)
+        ended = np.flatnonzero(moved | failed)
+        if len(ended):
+            sources, targets = find(journey.starts[ended]), find(journey.targets[ended])
+            left = moved[ended] & (sources >= 0)
+            memory.visit(ended[left], sources[left])
+            wrong = (failed | strayed)[ended] & (sources >= 0) & (targets >= 0)
+            memory.fail(ended[wrong], sources[wrong], targets[wrong])
+
+    def _targets(
+        self, rows: npt.NDArray[np.int64], observations: Observations, memory: EpisodeMemory
+    ) -> tuple[IntArray, BoolArray]:
+        """A target for each row, and where there is none to be had."""
+        achieved, goals = observations["achieved_goal"][rows], observations["desired_goal"][rows]
+        targets, lost = goals.copy(), np.zeros(len(rows), np.bool_)
+        index = self.planner.counts.index
+        if len(index) == 0:
+            return targets, ~lost
+        nodes = index.find(achieved).astype(np.int64)
+        for i in np.flatnonzero(nodes < 0):
+            nodes[i] = self._stand_in(achieved[i], goals[i])
+        hops = self.planner.next_hops(
+            nodes,
+            goals,
+            first_edge_probs=self._first_edge_probs(observations),
+            memory=memory if self.options.memory else None,
+            envs=rows,
+        )
+        found = hops >= 0
+        if found.any():
+            targets[found] = index.vectors(hops[found])
+        met = ((achieved == goals) | (goals == FREE)).all(axis=1)
+        targets[met] = achieved[met]
+        for i in np.flatnonzero(~found & ~met):
+            nearest = self._towards_nearest(int(nodes[i]), goals[i])
+            lost[i] = nearest is None
+            targets[i] = goals[i] if nearest is None else nearest
+        return targets, lost
+
+    def _first_edge_probs(self, observations: Observations) -> Any:
+        """The success model's word on the edges out of the states at hand."""
+        model, index = self.success_probs, self.planner.counts.index
+        if model is None:
+            return None
+
+        def probs(
+            envs: npt.NDArray[np.int64], sources: IntArray, targets: IntArray
+        ) -> npt.NDArray[np.floating[Any]]:
+            rows = {key: part[envs] for key, part in observations.items()}
+            rows["desired_goal"] = index.vectors(targets)
+            return model(rows)
+
+        return probs
+
+    def _stand_in(self, vector: IntArray, goal: IntArray) -> int:
+        """For a vector never seen: the most similar node that reaches the goal; -1 if none does."""
+        plan = self.planner.plan(vector, goal, unknown_start="nearest")
+        return -1 if plan is None else int(plan.nodes[0])
+
+    def _towards_nearest(self, node: int, goal: IntArray) -> IntArray | None:
+        """The first step towards the reachable node that meets most of an unreachable goal."""
+        if node < 0 or self.options.unreachable == "explore":
+            return None
+        nearest = nearest_reachable(self.planner, node, goal)
+        if nearest == node:
+            return None
+        vectors = self.planner.counts.index.vectors
+        hop = self.planner.next_hop(node, vectors(np.array([nearest]))[0])
+        target: IntArray = vectors(np.array([hop]))[0]
+        return target
+
+
+def checked_options(planner: str | PlannerOptions) -> PlannerOptions:
+    """The options that a name stands for, or the options themselves.
+
+    Raises:
+        InvalidGraph: If there is no planner of that name.
+    """
+    if isinstance(planner, PlannerOptions):
+        return planner
+    if planner not in PLANNERS:
+        raise InvalidGraph(
+            f"planner is one of {list(PLANNERS)} or PlannerOptions; received {planner!r}."
+        )
+    return PLANNERS[planner]

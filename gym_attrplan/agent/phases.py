@@ -1,0 +1,244 @@
+"""The two training environments: worlds that pay for exploring, and worlds cut into hops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from gym_attrplan.agent.attempts import AttemptBuffer
+from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.wrappers.bonus import BonusFormula
+
+Observations = dict[str, npt.NDArray[Any]]
+BoolArray = npt.NDArray[np.bool_]
+Info = dict[str, Any]
+
+
+@contextmanager
+def endless_goals(venv: VecEnv) -> Iterator[None]:
+    """While training, meeting the environment's own goal does not end an episode."""
+    before = venv.get_attr("terminate_on_success")[0]
+    _set_everywhere(venv, "terminate_on_success", False)
+    try:
+        yield
+    finally:
+        _set_everywhere(venv, "terminate_on_success", before)
+
+
+def _set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
+    try:  # SB3's own set_attr would set it on the outermost wrapper, where nobody reads it
+        venv.env_method("set_wrapper_attr", name, value)
+    except AttributeError:  # a batch is one object
+        venv.set_attr(name, value)
+
+
+def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
+    """Where each world stood after the step, before any of them began a new episode."""
+    ends = observations["achieved_goal"]
+    if done.any():
+        ends = ends.copy()
+        for i in np.flatnonzero(done):
+            ends[i] = infos[i]["terminal_observation"]["achieved_goal"]
+    return ends
+
+
+class ExploreVecEnv(VecEnvWrapper):
+    """Counts every attribute transition and pays its bonus; there is no goal.
+
+    Args:
+        venv: The worlds.
+        counts: The table to count into.
+        formula: What a transition pays, by its visits and by all of them; None pays nothing.
+        scale: Factor on the bonus.
+    """
+
+    def __init__(
+        self,
+        venv: VecEnv,
+        counts: TransitionCounts,
+        formula: BonusFormula | None,
+        *,
+        scale: float = 1.0,
+    ) -> None:
+        super().__init__(venv)
+        self.counts = counts
+        self.formula = formula
+        self.scale = scale
+        self._previous: IntArray = np.zeros((self.num_envs, 0), np.int8)
+
+    def reset(self) -> Observations:
+        """Begin new episodes everywhere."""
+        observations = self._without_goal(self.venv.reset())
+        self._previous = observations["achieved_goal"]
+        return observations
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step, count and pay."""
+        observations, _, done, infos = self.venv.step_wait()
+        observations = self._without_goal(observations)
+        ends = last_vectors(observations, done, infos)
+        for i in np.flatnonzero(done):
+            infos[i]["terminal_observation"] = self._without_goal(infos[i]["terminal_observation"])
+        moved = (ends != self._previous).any(axis=1)
+        rewards = np.zeros(self.num_envs, np.float32)
+        if moved.any():
+            visits = self.counts.record(self._previous[moved], ends[moved])
+            if self.formula is not None:
+                rewards[moved] = self.scale * self.formula(visits, self.counts.total)
+        self._previous = observations["achieved_goal"]
+        return observations, rewards, done, infos
+
+    def _without_goal(self, observations: Any) -> Observations:
+        goal = np.full_like(observations["desired_goal"], FREE)
+        return {**observations, "desired_goal": goal}
+
+
+class HopVecEnv(VecEnvWrapper):
+    """Worlds cut into hops: from where a world stands to a neighbour drawn by its count.
+
+    A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
+    episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
+    row the new one. The next hop starts where the last one ended; worlds reset only when their
+    own episode ends. The *targeted* edge gets the attempt and, if reached, the success. A hop
+    that the world's time limit cut short is no attempt: nobody knows how it would have ended.
+
+    Args:
+        venv: The worlds.
+        counts: The explored graph; attempts are counted into it, and new transitions too.
+        attempts: Where the states that hops start from are kept for the success model.
+        max_hop_steps: The longest hop.
+        step_penalty: Taken off the reward of every step; reaching the goal pays 1.
+        rng: Draws the neighbours.
+    """
+
+    def __init__(
+        self,
+        venv: VecEnv,
+        counts: TransitionCounts,
+        attempts: AttemptBuffer,
+        *,
+        max_hop_steps: int,
+        step_penalty: float,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(venv)
+        self.counts = counts
+        self.attempts = attempts
+        self.max_hop_steps = max_hop_steps
+        self.step_penalty = step_penalty
+        self.rng = rng
+        self.n_hops = self.n_reached = 0
+        self._clock = time.time()
+
+    def reset(self) -> Observations:
+        """Begin new episodes, and a hop in each."""
+        observations: Observations = dict(self.venv.reset())  # type: ignore[arg-type]
+        here = observations["achieved_goal"]
+        self._starts = here.copy()
+        self._goals = self._draw(here)
+        self._steps = np.zeros(self.num_envs, np.int64)
+        observations["desired_goal"] = self._goals.copy()
+        self._start_rows = {key: rows.copy() for key, rows in observations.items()}
+        return observations
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step; judge, count and replace the hops that ended."""
+        observations, _, world_done, infos = self.venv.step_wait()
+        observations = dict(observations)  # type: ignore[arg-type]
+        ends = last_vectors(observations, world_done, infos)
+        self._steps += 1
+        changed = (ends != self._starts).any(axis=1)
+        reached = (ends == self._goals).all(axis=1) & changed
+        done = changed | world_done | (self._steps >= self.max_hop_steps)
+        rewards = reached.astype(np.float32) - np.float32(self.step_penalty)
+        observations["desired_goal"] = self._goals.copy()
+        if done.any():
+            infos = list(infos)
+            for i in np.flatnonzero(done).tolist():
+                infos[i] = self._last_info(i, observations, infos[i], world_done[i], changed[i])
+                infos[i]["is_success"] = bool(reached[i])
+            self._count(done, changed, reached, ends, infos)
+            self._next_hops(done, observations)
+        return observations, rewards, done, infos
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """As in any VecEnv; a hop also ends where it meets its (relabelled) goal, HER must know."""
+        answers = super().env_method(method_name, *args, indices=indices, **kwargs)
+        if method_name == "compute_terminated":
+            met = (args[0] == args[1]).all(axis=-1)
+            answers = [answer | met for answer in answers]
+        if method_name == "compute_reward":
+            met = (args[0] == args[1]).all(axis=-1)
+            answers = [np.asarray(met - self.step_penalty, np.float32) for _ in answers]
+        return answers
+
+    def _last_info(
+        self, i: int, observations: Observations, info: Info, world_done: bool, changed: bool
+    ) -> Info:
+        """What SB3 wants to know of a hop that ended."""
+        rows = info["terminal_observation"] if world_done else None
+        last = rows or {key: part[i] for key, part in observations.items()}
+        n_steps = int(self._steps[i])
+        pay = float((last["achieved_goal"] == self._goals[i]).all() and changed)
+        cut = not changed and (not world_done or bool(info.get("TimeLimit.truncated")))
+        return {
+            "terminal_observation": {**last, "desired_goal": self._goals[i].copy()},
+            "TimeLimit.truncated": cut,
+            "env_terminated": not cut,
+            "world_truncated": world_done and cut,
+            "episode": {
+                "r": pay - self.step_penalty * n_steps,
+                "l": n_steps,
+                "t": round(time.time() - self._clock, 6),
+            },
+        }
+
+    def _count(
+        self, done: BoolArray, changed: BoolArray, reached: BoolArray, ends: IntArray, infos: Any
+    ) -> None:
+        """Attempts for the targeted edges, visits for the edges taken."""
+        cut_short = np.zeros(self.num_envs, np.bool_)
+        for i in np.flatnonzero(done):
+            cut_short[i] = infos[i].pop("world_truncated")
+        tried = done & ~cut_short & (self._goals != self._starts).any(axis=1)
+        self.counts.attempt(self._starts[tried], self._goals[tried], reached[tried])
+        self.attempts.add(
+            {key: rows[tried] for key, rows in self._start_rows.items()}, reached[tried]
+        )
+        self.n_hops += int(tried.sum())
+        self.n_reached += int(reached[tried].sum())
+        if changed.any():
+            self.counts.record(self._starts[changed], ends[changed])
+
+    def _next_hops(self, done: BoolArray, observations: Observations) -> None:
+        """Begin new hops where ``done``, in place in the observations to be returned."""
+        here = observations["achieved_goal"]
+        self._starts[done] = here[done]
+        self._goals[done] = self._draw(here[done])
+        self._steps[done] = 0
+        observations["desired_goal"][done] = self._goals[done]
+        for key, rows in self._start_rows.items():
+            rows[done] = observations[key][done]
+
+    def _draw(self, vectors: IntArray) -> IntArray:
+        """A neighbour of each vector by its count; a vector without any is its own goal."""
+        nodes = self.counts.index.find(vectors)
+        known = nodes >= 0
+        chosen = np.full(len(nodes), -1, np.int64)
+        if known.any():
+            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng)
+        goals = vectors.copy()
+        found = chosen >= 0
+        if found.any():
+            goals[found] = self.counts.index.vectors(chosen[found])
+        return goals

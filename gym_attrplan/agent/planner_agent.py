@@ -1,0 +1,433 @@
+"""AttributePlannerAgent: explore, learn to hop, plan; with the feel of an SB3 algorithm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from rich.progress import Progress
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.utils import configure_logger
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
+
+from gym_attrplan.agent import storage
+from gym_attrplan.agent.attempts import AttemptBuffer
+from gym_attrplan.agent.bridge import BridgeCallback, make_progress_bar
+from gym_attrplan.agent.explore import EXPLORATIONS, RandomExplorer
+from gym_attrplan.agent.low_level import build, find_algorithm
+from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
+from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
+from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
+from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.error import InvalidEnvironment, InvalidGoal
+from gym_attrplan.graph import Plan, TransitionCounts
+from gym_attrplan.models import SuccessModel
+
+Observation = dict[str, npt.NDArray[Any]]
+CallbackLike = BaseCallback | list[BaseCallback] | Any | None
+
+MIN_ATTEMPTS = 200
+"""Attempts below which no success model is fitted: the table then knows as much."""
+
+
+class AttributePlannerAgent:
+    """Explores the graph of attribute transitions, learns to hop along its edges, and plans.
+
+    It *has* SB3 algorithms, one that explores and one that hops, and is used like one: ``learn``,
+    ``predict``, ``save``, ``load``; callbacks and ``evaluate_policy`` work on it. What it reaches
+    are goals that it was never trained on.
+
+    Args:
+        policy: Name of the SB3 policy of both algorithms; observations are dicts, so
+            ``"MultiInputPolicy"``.
+        env: The worlds: an id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
+        low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
+            ``dqn``, ``reinforce``, ``sac``, …
+        exploration: ``"bonus"``, ``"count_bonus"`` or ``"random"``.
+        planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
+        options: What else there is to choose, each a field of :class:`AgentOptions`.
+
+    Raises:
+        InvalidEnvironment: If the environment has no attributes, or the algorithm cannot take its
+            action space.
+        InvalidOption: If an option is unknown, out of range, or cannot be saved as data.
+
+    Example:
+        >>> agent = AttributePlannerAgent("MultiInputPolicy", "AttrSwitches-v0", n_envs=8, seed=0)
+        >>> agent = agent.learn(total_timesteps=2_000)
+        >>> agent.counts.n_edges > 0
+        True
+    """
+
+    def __init__(
+        self,
+        policy: str,
+        env: Worlds,
+        *,
+        low_level: str | type[BaseAlgorithm] = "ppo",
+        exploration: str = "bonus",
+        planner: str | PlannerOptions = "robust",
+        **options: Any,
+    ) -> None:
+        self.options = AgentOptions.checked(
+            policy=policy, low_level=low_level, exploration=exploration, **options
+        )
+        self.planner_options = checked_options(planner)
+        self.num_timesteps = 0
+        self.steps_done = {"explore": 0, "hop": 0}
+        self.success_model: SuccessModel | None = None
+        self._logger: Logger | None = None
+        self._navigator: Navigator | None = None
+        self._rng = np.random.default_rng(self.options.seed)
+        self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
+
+    def _set_up(self, venv: VecEnv, counts: TransitionCounts | None = None) -> None:
+        """Build both algorithms on the worlds, so that whatever does not fit is said at once."""
+        options = self.options
+        self.env: VecEnv = venv
+        self.attribute_space = attribute_space(venv)
+        assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
+        self.observation_space, self.action_space = venv.observation_space, venv.action_space
+        self.counts = TransitionCounts(self.attribute_space) if counts is None else counts
+        self.attempts = AttemptBuffer(self.observation_space)
+        self._hops = HopVecEnv(
+            venv,
+            self.counts,
+            self.attempts,
+            max_hop_steps=options.max_hop_steps,
+            step_penalty=options.step_penalty,
+            rng=self._rng,
+        )
+        formula = EXPLORATIONS[options.exploration]
+        worlds = ExploreVecEnv(venv, self.counts, formula, scale=options.bonus_scale)
+        common: dict[str, Any] = {"seed": options.seed, "device": options.device, "verbose": 0}
+        self.low_level = build(
+            find_algorithm(options.low_level),
+            options.policy,
+            self._hops,
+            options.low_level_kwargs,
+            **common,
+        )
+        self.explorer: Any = (
+            RandomExplorer(worlds, seed=options.seed)
+            if formula is None
+            else build(
+                find_algorithm("ppo"), options.policy, worlds, options.exploration_kwargs, **common
+            )
+        )
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: CallbackLike = None,
+        log_interval: int = 1,
+        tb_log_name: str = "AttributePlanner",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> AttributePlannerAgent:
+        """Explore for ``exploration_fraction`` of the steps, then learn to hop.
+
+        Args:
+            total_timesteps: Steps over all worlds and both phases.
+            callback: SB3 callbacks; they see this agent as their ``model``, and ``False`` from one
+                of them stops all phases.
+            log_interval: Rollouts between two dumps of the log.
+            tb_log_name: Name of the TensorBoard run.
+            reset_num_timesteps: False goes on in the phase where the last call stopped.
+            progress_bar: Whether to show a bar per phase.
+
+        Ctrl-C keeps everything learned so far: the agent can be saved, asked and trained on.
+        """
+        if reset_num_timesteps:
+            self.num_timesteps = 0
+            self.steps_done = {"explore": 0, "hop": 0}
+        verbose, log = self.options.verbose, self.options.tensorboard_log
+        if self._logger is None or reset_num_timesteps:
+            self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
+        inner = _as_callback(callback)
+        inner.init_callback(self)  # type: ignore[arg-type]
+        plan = self._phases(self.num_timesteps + total_timesteps)
+        inner.on_training_start({"total_timesteps": total_timesteps, "self": self}, {})
+        with make_progress_bar(progress_bar) as progress, endless_goals(self.env):
+            try:
+                for phase, n_steps in plan:
+                    if not self._run(phase, n_steps, inner, log_interval, progress):
+                        break
+            finally:
+                self._fit_success_model()
+        inner.on_training_end()
+        self._report()
+        return self
+
+    def _phases(self, end: int) -> list[tuple[str, int]]:
+        """What is left of each phase if all of them end after ``end`` steps."""
+        to_explore = int(self.options.exploration_fraction * end) - self.steps_done["explore"]
+        if self.steps_done["hop"]:
+            to_explore = 0
+        phases = [("explore", max(0, to_explore))]
+        phases.append(("hop", end - self.num_timesteps - phases[0][1]))
+        return [(phase, n_steps) for phase, n_steps in phases if n_steps > 0]
+
+    def _run(
+        self,
+        phase: str,
+        n_steps: int,
+        inner: BaseCallback,
+        log_interval: int,
+        progress: Progress | None,
+    ) -> bool:
+        """Run one phase; False if a callback stopped it."""
+        model: Any = self.explorer if phase == "explore" else self.low_level
+        bridge = BridgeCallback(
+            self,
+            inner,
+            phase=phase,
+            n_steps=n_steps,
+            report=self._explore_figures if phase == "explore" else self._hop_figures,
+            on_rollout=self._end_rollout,
+            progress=progress,
+        )
+        before = self.num_timesteps
+        model.set_logger(self.logger)
+        model.num_timesteps = before
+        model._last_obs = None  # the worlds may have been used since: start new episodes
+        self._epoch_end = before + self.options.epoch_steps
+        try:
+            model.learn(n_steps, bridge, log_interval=log_interval, reset_num_timesteps=False)
+        finally:
+            self.steps_done[phase] += self.num_timesteps - before
+            self._navigator = None
+        return not bridge.stopped
+
+    def _end_rollout(self) -> None:
+        """Older attempts count less as the policy that made them is left behind."""
+        if self.num_timesteps >= self._epoch_end:
+            self.counts.start_epoch(self.options.decay)
+            self._epoch_end = self.num_timesteps + self.options.epoch_steps
+
+    def _explore_figures(self) -> dict[str, float]:
+        return {"nodes": self.counts.n_nodes, "edges": self.counts.n_edges}
+
+    def _hop_figures(self) -> dict[str, float]:
+        hops = self._hops
+        success = hops.n_reached / max(1, hops.n_hops)
+        n_hops, hops.n_hops, hops.n_reached = hops.n_hops, 0, 0
+        return {"success": success, "hops": n_hops, "edges": self.counts.n_edges}
+
+    def _fit_success_model(self) -> None:
+        """Learn q(s, ρ') from the newest attempts; with too few of them the table is used alone."""
+        if len(self.attempts) < MIN_ATTEMPTS or not self.planner_options.first_edge:
+            return
+        if self.success_model is None:
+            self.success_model = self._new_success_model()
+        self.success_model.fit(self.attempts.observations, self.attempts.reached)
+        self._navigator = None
+
+    def _new_success_model(self) -> SuccessModel:
+        """With a trunk of the same kind as the hop policy's."""
+        policy = self.low_level.policy
+        return SuccessModel(
+            self.observation_space,
+            features_extractor_class=policy.features_extractor_class,
+            features_extractor_kwargs=policy.features_extractor_kwargs,
+            device=self.options.device,
+            seed=self.options.seed or 0,
+        )
+
+    def _report(self) -> None:
+        """Say in the log, and with ``verbose`` in words, what there is to plan with."""
+        if self.counts.n_nodes == 0:
+            return
+        probs = self.navigator.planner.edge_probs()
+        figures: dict[str, float] = {"nodes": self.counts.n_nodes, "edges": self.counts.n_edges}
+        figures |= {"weakest_edge": float(probs.min()), "mean_edge": float(probs.mean())}
+        for name, value in figures.items():
+            self.logger.record(f"plan/{name}", value)
+        self.logger.dump(self.num_timesteps)
+        if self.options.verbose:
+            print(
+                f"{figures['nodes']:,} attribute sets, {figures['edges']:,} transitions; "
+                f"a hop succeeds with {figures['mean_edge']:.2f} on average, "
+                f"the weakest with {figures['weakest_edge']:.2f}."
+            )
+
+    # --- acting -----------------------------------------------------------------------------
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Journey | None = None,
+        episode_start: npt.ArrayLike | None = None,
+        deterministic: bool = False,
+    ) -> tuple[npt.NDArray[Any], Journey]:
+        """Plan, then act: the action of the hop policy towards the next node of the plan.
+
+        Args:
+            observation: Of one environment or of a batch of them.
+            state: What the last call returned; None begins new journeys.
+            episode_start: ``(n,)`` where an episode has just begun.
+            deterministic: Whether to take the most likely action; a planner that samples samples.
+
+        Returns:
+            The action or actions, and the state to give to the next call.
+        """
+        batch, single = self._as_batch(observation)
+        n = len(batch["achieved_goal"])
+        starts = np.broadcast_to(np.asarray(bool(0) if episode_start is None else episode_start), n)
+        journey = self.navigator.advance(state, batch, starts.astype(np.bool_))
+        batch = {**batch, "desired_goal": journey.targets}
+        deterministic = deterministic and not self.planner_options.sample_actions
+        actions = self._act(self.low_level, batch, deterministic)
+        if deterministic:
+            self._replace(actions, self.navigator.impatient(journey), self.low_level, batch)
+        if journey.lost.any():
+            free = {**batch, "desired_goal": np.full_like(journey.targets, FREE)}
+            self._replace(actions, journey.lost, self.explorer, free)
+        return (actions[0] if single else actions), journey
+
+    def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
+        """The plan from an observation to a goal, by default its own; None if there is none."""
+        batch, _ = self._as_batch(observation)
+        wanted = batch["desired_goal"][0] if goal is None else goal
+        if self.counts.n_nodes == 0:
+            return None
+        return self.navigator.planner.plan(
+            batch["achieved_goal"][0], wanted, unknown_start="nearest"
+        )
+
+    @property
+    def navigator(self) -> Navigator:
+        """What follows the plans; made anew when the graph or the options have changed."""
+        if self._navigator is None:
+            self._navigator = Navigator(
+                self.counts,
+                self.planner_options,
+                max_hop_steps=self.options.max_hop_steps,
+                success_probs=self.success_model and self.success_model.predict,
+            )
+        return self._navigator
+
+    def set_planner(self, planner: str | PlannerOptions) -> None:
+        """Plan in another way from now on; what was learned stays."""
+        self.planner_options = checked_options(planner)
+        self._navigator = None
+        if self.success_model is None:
+            self._fit_success_model()
+
+    def _as_batch(self, observation: Observation) -> tuple[Observation, bool]:
+        if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(
+            observation
+        ):
+            raise InvalidEnvironment(
+                "the agent reads observations with achieved_goal and desired_goal, as "
+                f"AttributeWrapper gives them; received {type(observation).__name__}."
+            )
+        single = np.ndim(observation["achieved_goal"]) == 1
+        batch = {key: np.asarray(part) for key, part in observation.items()}
+        if single:
+            batch = {key: part[None] for key, part in batch.items()}
+        for key in ("achieved_goal", "desired_goal"):
+            if batch[key].shape[1:] != (len(self.attribute_space),):
+                raise InvalidGoal(
+                    f"{key} holds {len(self.attribute_space)} values, one for each attribute; "
+                    f"received shape {np.shape(observation[key])}."
+                )
+        return batch, single
+
+    @staticmethod
+    def _act(model: Any, batch: Observation, deterministic: bool) -> npt.NDArray[Any]:
+        actions, _ = model.predict(batch, deterministic=deterministic)
+        return np.asarray(actions)
+
+    def _replace(
+        self,
+        actions: npt.NDArray[Any],
+        rows: npt.NDArray[np.bool_],
+        model: Any,
+        batch: Observation,
+    ) -> None:
+        """Sample the chosen rows' actions from a model."""
+        if rows.any():
+            some = {key: part[rows] for key, part in batch.items()}
+            actions[rows] = self._act(model, some, deterministic=False)
+
+    # --- an SB3 citizen ---------------------------------------------------------------------
+
+    @property
+    def logger(self) -> Logger:
+        """The log of all phases."""
+        if self._logger is None:
+            self._logger = configure_logger(self.options.verbose, self.options.tensorboard_log)
+        return self._logger
+
+    def set_logger(self, logger: Logger) -> None:
+        """Log elsewhere."""
+        self._logger = logger
+
+    @property
+    def n_envs(self) -> int:
+        """Number of worlds."""
+        return self.env.num_envs
+
+    def get_env(self) -> VecEnv:
+        """The worlds."""
+        return self.env
+
+    def get_vec_normalize_env(self) -> VecNormalize | None:
+        """The normalising wrapper among them, if there is one."""
+        return unwrap_vec_normalize(self.env)
+
+    def set_env(self, env: Worlds) -> None:
+        """Train in other worlds with the same attributes, observations and actions.
+
+        Raises:
+            InvalidEnvironment: If they differ.
+        """
+        venv = as_vec_env(env, n_envs=self.options.n_envs)
+        mine = (self.attribute_space, self.observation_space, self.action_space)
+        theirs = (attribute_space(venv), venv.observation_space, venv.action_space)
+        for name, one, other in zip(
+            ("attributes", "observations", "actions"), mine, theirs, strict=True
+        ):
+            if one != other:
+                raise InvalidEnvironment(
+                    f"the agent was made for the {name} {one}; this environment has {other}."
+                )
+        weights = storage.weights_of(self)
+        self._set_up(venv, self.counts)
+        storage.give_weights(self, weights)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything learned into one zip of plain data, whole or not at all."""
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, env: Worlds | None = None, **changes: Any) -> Any:
+        """An agent that :meth:`save` wrote.
+
+        Args:
+            path: The zip.
+            env: Worlds to train on in; without any the agent acts but cannot learn.
+            changes: Options to change, such as ``device`` or ``verbose``.
+
+        Raises:
+            InvalidArchive: If the file is truncated, foreign, damaged or newer than this library.
+            InvalidEnvironment: If the environment is not of the kind the agent was made for.
+        """
+        return storage.load(cls, path, env, changes)
+
+
+def _as_callback(callback: CallbackLike) -> BaseCallback:
+    if callback is None:
+        return CallbackList([])
+    if isinstance(callback, list):
+        return CallbackList(callback)
+    return callback if isinstance(callback, BaseCallback) else ConvertCallback(callback)

@@ -1,0 +1,178 @@
+"""A saved agent is data, not code: one zip of JSON, npz and safetensors, written atomically."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+import gym_attrplan
+from gym_attrplan.agent.navigator import PlannerOptions
+from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.worlds import SpacesOnly, Worlds
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space_json import space_from_json, space_to_json
+from gym_attrplan.error import InvalidArchive
+from gym_attrplan.graph import TransitionCounts
+
+if TYPE_CHECKING:
+    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+
+FORMAT = 1
+"""Raised when archives change so that an older library cannot read them."""
+
+Tensors = dict[str, torch.Tensor]
+
+
+def save(agent: AttributePlannerAgent, path: str | Path) -> None:
+    """Write the agent to ``path``, with ``.zip`` added as SB3 does; a crash leaves the old file."""
+    target = _with_suffix(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    skeleton, tensors = weights_of(agent)
+    arrays = io.BytesIO()
+    np.savez_compressed(arrays, allow_pickle=False, **agent.counts.to_arrays())
+    parts = {
+        "weights.json": json.dumps(skeleton).encode(),
+        "weights.safetensors": save_tensors(tensors),
+        "counts.npz": arrays.getvalue(),
+    }
+    manifest = {
+        "format": FORMAT,
+        "library": gym_attrplan.__version__,
+        "options": agent.options.to_json(),
+        "planner": asdict(agent.planner_options),
+        "num_timesteps": agent.num_timesteps,
+        "steps_done": agent.steps_done,
+        "attributes": agent.attribute_space.table,
+        "observation_space": space_to_json(agent.observation_space),
+        "action_space": space_to_json(agent.action_space),
+        "sha256": {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()},
+    }
+    parts["agent.json"] = json.dumps(manifest, indent=1).encode()
+    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, part in parts.items():
+                archive.writestr(name, part)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, target)
+
+
+def load(
+    kind: type[AttributePlannerAgent],
+    path: str | Path,
+    env: Worlds | None,
+    changes: dict[str, Any],
+) -> AttributePlannerAgent:
+    """The agent that :func:`save` wrote, in the given worlds or in none."""
+    manifest, parts = _read(_with_suffix(path))
+    try:
+        space = AttributeSpace(manifest["attributes"])
+        stand_in = SpacesOnly(
+            space_from_json(manifest["observation_space"]),
+            space_from_json(manifest["action_space"]),
+            space,
+        )
+        saved = AgentOptions.from_json(manifest["options"])
+        options = {name: getattr(saved, name) for name in saved.__dataclass_fields__} | changes
+        planner = PlannerOptions(**manifest["planner"])
+        agent = kind(env=stand_in, planner=planner, **options)
+        with np.load(io.BytesIO(parts["counts.npz"]), allow_pickle=False) as arrays:
+            counts = TransitionCounts.from_arrays(space, dict(arrays))
+        agent._set_up(stand_in, counts)
+        tensors = load_tensors(parts["weights.safetensors"])
+        give_weights(agent, (json.loads(parts["weights.json"]), tensors))
+        agent.num_timesteps = int(manifest["num_timesteps"])
+        agent.steps_done = {name: int(n) for name, n in manifest["steps_done"].items()}
+    except (KeyError, TypeError, AttributeError, SafetensorError, RuntimeError) as error:
+        raise InvalidArchive(f"{path} is no agent of this library: {error!r}.") from error
+    if env is not None:
+        agent.set_env(env)
+    return agent
+
+
+def weights_of(agent: AttributePlannerAgent) -> tuple[Any, Tensors]:
+    """Everything the networks and optimisers hold: what is not a tensor, and the tensors by key."""
+    weights: dict[str, Any] = {"low_level": agent.low_level.get_parameters()}
+    if hasattr(agent.explorer, "get_parameters"):
+        weights["explorer"] = agent.explorer.get_parameters()
+    if agent.success_model is not None:
+        weights["success"] = agent.success_model.state_dict()
+    tensors: Tensors = {}
+    return _take_apart(weights, "", tensors), tensors
+
+
+def give_weights(agent: AttributePlannerAgent, apart: tuple[Any, Tensors]) -> None:
+    """Give an agent of the same shape what :func:`weights_of` took."""
+    weights = _put_together(*apart)
+    agent.low_level.set_parameters(weights["low_level"], exact_match=True)
+    if "explorer" in weights:
+        agent.explorer.set_parameters(weights["explorer"], exact_match=True)
+    if "success" in weights:
+        agent.success_model = agent._new_success_model()
+        agent.success_model.load_state_dict(weights["success"])
+    agent._navigator = None
+
+
+def _take_apart(value: Any, path: str, tensors: Tensors) -> Any:
+    """A nested value as JSON, with its tensors put aside under their paths."""
+    if isinstance(value, torch.Tensor):
+        tensors[path] = value.detach().cpu().contiguous().clone()
+        return {"tensor": path}
+    if isinstance(value, dict):
+        rows = [[key, _take_apart(one, f"{path}/{key}", tensors)] for key, one in value.items()]
+        return {"dict": rows}
+    if isinstance(value, (list, tuple)):
+        return [_take_apart(one, f"{path}/{i}", tensors) for i, one in enumerate(value)]
+    return value
+
+
+def _put_together(value: Any, tensors: Tensors) -> Any:
+    if isinstance(value, dict) and "tensor" in value:
+        return tensors[value["tensor"]]
+    if isinstance(value, dict):
+        return {key: _put_together(one, tensors) for key, one in value["dict"]}
+    if isinstance(value, list):
+        return [_put_together(one, tensors) for one in value]
+    return value
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The manifest and the parts of an archive, each held to its hash."""
+    if not path.exists():
+        raise InvalidArchive(f"there is no file {path}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        manifest = json.loads(parts.pop("agent.json"))
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise InvalidArchive(
+            f"{path} is truncated or no agent of this library: {error!r}. Save it again."
+        ) from error
+    if not isinstance(manifest, dict) or manifest.get("format", FORMAT + 1) > FORMAT:
+        library = manifest.get("library") if isinstance(manifest, dict) else "unknown"
+        raise InvalidArchive(
+            f"{path} was written by gym_attrplan {library}, which is newer than this one "
+            f"({gym_attrplan.__version__}): update with pip install -U gym_attrplan."
+        )
+    for name, digest in manifest["sha256"].items():
+        if name not in parts or hashlib.sha256(parts[name]).hexdigest() != digest:
+            raise InvalidArchive(f"{path} is damaged: {name} is missing or has changed.")
+    return manifest, parts
+
+
+def _with_suffix(path: str | Path) -> Path:
+    path = Path(path)
+    return path if path.suffix == ".zip" else path.with_name(path.name + ".zip")

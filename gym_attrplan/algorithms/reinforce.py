@@ -1,0 +1,200 @@
+"""Reinforce: Monte-Carlo policy gradient, which Stable-Baselines3 does not have."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.policies import (
+    ActorCriticCnnPolicy,
+    ActorCriticPolicy,
+    BasePolicy,
+    MultiInputActorCriticPolicy,
+)
+from stable_baselines3.common.type_aliases import (
+    GymEnv,
+    MaybeCallback,
+    RolloutBufferSamples,
+    Schedule,
+)
+from stable_baselines3.common.utils import explained_variance
+from torch.nn import functional
+
+from gym_attrplan.error import InvalidData
+
+Baseline = Literal["moment", "value"]
+BASELINES: tuple[Baseline, ...] = ("moment", "value")
+
+
+class Reinforce(OnPolicyAlgorithm):
+    """Williams' REINFORCE as an SB3 on-policy algorithm: learn, predict, save and load as A2C does.
+
+    Every step's action is made likelier by the discounted return that followed it, less a
+    baseline. One gradient step is taken per rollout, over all of it.
+
+    Rollouts are of a fixed length and cut episodes off. A cut episode's return goes on with the
+    value of the state it was cut in, as does that of an episode ended by a time limit; an episode
+    that terminated ends with its last reward. For that alone there is a value head even with
+    ``baseline="moment"``. Longer rollouts lean on it less: with ``n_steps`` of several episodes
+    this is the textbook's algorithm, with few it nears A2C.
+
+    Args:
+        policy: ``"MlpPolicy"``, ``"CnnPolicy"``, ``"MultiInputPolicy"``, or a class.
+        env: An environment, a ``VecEnv`` or an id.
+        learning_rate: A number, or a function of the progress remaining (from 1 to 0).
+        n_steps: Steps of each environment per update.
+        gamma: Discount.
+        baseline: ``"moment"`` takes the mean of the rollout's returns off and divides by their
+            standard deviation; ``"value"`` takes the value head's estimate off.
+        ent_coef: Weight of the entropy in the loss.
+        vf_coef: Weight of the value head's error in the loss.
+        max_grad_norm: Gradients are clipped to this norm.
+        use_rms_prop: RMSprop, or Adam; ``policy_kwargs["optimizer_class"]`` overrules both.
+        rms_prop_eps: RMSprop's epsilon.
+        rollout_buffer_class: SB3's by default.
+        rollout_buffer_kwargs: Its keyword arguments.
+        stats_window_size: Episodes that the logged means are taken over.
+        tensorboard_log: Folder for TensorBoard, or None.
+        policy_kwargs: Keyword arguments of the policy.
+        verbose: 0 for no output, 1 for a table, 2 for debugging.
+        seed: Of the weights, the actions and the environment.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+
+    Raises:
+        InvalidData: If ``baseline`` is none of the two.
+
+    Example:
+        >>> model = Reinforce("MlpPolicy", "CartPole-v1", n_steps=32, seed=0, device="cpu")
+        >>> model = model.learn(64)
+        >>> action, _ = model.predict(model.get_env().reset(), deterministic=True)
+        >>> action.shape
+        (1,)
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        "MlpPolicy": ActorCriticPolicy,
+        "CnnPolicy": ActorCriticCnnPolicy,
+        "MultiInputPolicy": MultiInputActorCriticPolicy,
+    }
+
+    def __init__(
+        self,
+        policy: str | type[ActorCriticPolicy],
+        env: GymEnv | str,
+        learning_rate: float | Schedule = 1e-3,
+        n_steps: int = 128,
+        gamma: float = 0.99,
+        *,
+        baseline: Baseline = "moment",
+        ent_coef: float = 0.0,
+        vf_coef: float = 0.5,
+        max_grad_norm: float = 0.5,
+        use_rms_prop: bool = True,
+        rms_prop_eps: float = 1e-5,
+        rollout_buffer_class: type[RolloutBuffer] | None = None,
+        rollout_buffer_kwargs: dict[str, Any] | None = None,
+        stats_window_size: int = 100,
+        tensorboard_log: str | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        verbose: int = 0,
+        seed: int | None = None,
+        device: torch.device | str = "auto",
+        _init_setup_model: bool = True,
+    ) -> None:
+        if baseline not in BASELINES:
+            raise InvalidData(f"baseline is one of {BASELINES}; received {baseline!r}.")
+        super().__init__(
+            policy,
+            env,
+            learning_rate=learning_rate,
+            n_steps=n_steps,
+            gamma=gamma,
+            gae_lambda=1.0,  # Monte-Carlo returns
+            ent_coef=ent_coef,
+            vf_coef=vf_coef,
+            max_grad_norm=max_grad_norm,
+            use_sde=False,
+            sde_sample_freq=-1,
+            rollout_buffer_class=rollout_buffer_class,
+            rollout_buffer_kwargs=rollout_buffer_kwargs,
+            stats_window_size=stats_window_size,
+            tensorboard_log=tensorboard_log,
+            policy_kwargs=policy_kwargs,
+            verbose=verbose,
+            seed=seed,
+            device=device,
+            _init_setup_model=False,
+            supported_action_spaces=(
+                spaces.Box,
+                spaces.Discrete,
+                spaces.MultiDiscrete,
+                spaces.MultiBinary,
+            ),
+        )
+        self.baseline: Baseline = baseline
+        if use_rms_prop and "optimizer_class" not in self.policy_kwargs:
+            self.policy_kwargs["optimizer_class"] = torch.optim.RMSprop
+            self.policy_kwargs["optimizer_kwargs"] = {"alpha": 0.99, "eps": rms_prop_eps}
+        if _init_setup_model:
+            self._setup_model()
+
+    def train(self) -> None:
+        """One gradient step over the whole rollout."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        rollout = next(self.rollout_buffer.get(batch_size=None))
+        actions = rollout.actions
+        if isinstance(self.action_space, spaces.Discrete):
+            actions = actions.long().flatten()
+        values, log_probs, entropy = self.policy.evaluate_actions(rollout.observations, actions)
+        policy_loss = -(self._credit(rollout) * log_probs).mean()
+        value_loss = functional.mse_loss(values.flatten(), rollout.returns)
+        # A squashed Gaussian has no entropy in closed form; its sample mean stands in.
+        entropy_loss = log_probs.mean() if entropy is None else -entropy.mean()
+        loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
+        self.policy.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
+        self.policy.optimizer.step()
+        self._n_updates += 1
+        self._log(policy_loss.item(), value_loss.item(), entropy_loss.item())
+
+    def _credit(self, rollout: RolloutBufferSamples) -> torch.Tensor:
+        """What each step's log-probability is multiplied by: its return, less the baseline."""
+        if self.baseline == "value":
+            return rollout.advantages
+        returns = rollout.returns
+        return (returns - returns.mean()) / (returns.std(correction=0) + 1e-8)
+
+    def _log(self, policy_loss: float, value_loss: float, entropy_loss: float) -> None:
+        buffer = self.rollout_buffer
+        explained = explained_variance(buffer.values.flatten(), buffer.returns.flatten())
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/explained_variance", explained)
+        self.logger.record("train/entropy_loss", entropy_loss)
+        self.logger.record("train/policy_loss", policy_loss)
+        self.logger.record("train/value_loss", value_loss)
+        if hasattr(self.policy, "log_std"):
+            self.logger.record("train/std", self.policy.log_std.exp().mean().item())
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        log_interval: int = 10,
+        tb_log_name: str = "Reinforce",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Train for ``total_timesteps`` environment steps, as every SB3 algorithm does."""
+        return super().learn(
+            total_timesteps=total_timesteps,
+            callback=callback,
+            log_interval=log_interval,
+            tb_log_name=tb_log_name,
+            reset_num_timesteps=reset_num_timesteps,
+            progress_bar=progress_bar,
+        )

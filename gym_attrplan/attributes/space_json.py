@@ -1,0 +1,174 @@
+"""Gymnasium spaces as plain JSON values and back: what an archive without pickle needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment
+
+Json = dict[str, Any]
+
+
+def space_to_json(space: spaces.Space[Any]) -> Json:
+    """A space as a value that ``json.dumps`` takes; :func:`space_from_json` reads it back exactly.
+
+    Bounds that are the same everywhere are written once; infinite ones as ``"inf"`` and
+    ``"-inf"``, which strict JSON allows.
+
+    Raises:
+        InvalidEnvironment: If the space, or one inside it, is of another kind than Box, Discrete,
+            MultiDiscrete, MultiBinary, Text, Dict and Tuple, or has keys that are no text.
+
+    Example:
+        >>> space_to_json(spaces.Box(-1.0, np.inf, (3,)))
+        {'type': 'Box', 'shape': [3], 'dtype': 'float32', 'low': -1.0, 'high': 'inf'}
+        >>> space_from_json(space_to_json(spaces.Discrete(5)))
+        Discrete(5)
+    """
+    # Exact types: a subclass may hold more than could be written.
+    kind = type(space)
+    if kind not in _WRITERS:
+        raise InvalidEnvironment(
+            f"a space can be saved if it is one of {_names()}; received {space!r}. Turn it into "
+            "one of them, say with gymnasium.wrappers.TransformObservation."
+        )
+    return {"type": kind.__name__, **_WRITERS[kind](space)}
+
+
+def space_from_json(data: Mapping[str, Any]) -> spaces.Space[Any]:
+    """The space that :func:`space_to_json` wrote.
+
+    Raises:
+        InvalidArchive: If the value is not that of a space.
+    """
+    try:
+        space: spaces.Space[Any] = _READERS[data["type"]](data)
+        return space
+    except InvalidArchive:
+        raise
+    # Gymnasium itself asserts that bounds, sizes and lengths are sound.
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise InvalidArchive(f"{_shorten(data)} does not describe a space: {error!r}.") from error
+
+
+def _write_box(space: spaces.Box) -> Json:
+    return {
+        "shape": list(space.shape),
+        "dtype": space.dtype.name,
+        "low": _write_array(space.low),
+        "high": _write_array(space.high),
+    }
+
+
+def _read_box(data: Mapping[str, Any]) -> spaces.Box:
+    shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
+    low, high = (_read_array(data[name], shape, dtype) for name in ("low", "high"))
+    return spaces.Box(low, high, dtype=dtype.type)
+
+
+def _write_discrete(space: spaces.Discrete) -> Json:
+    return {"n": int(space.n), "start": int(space.start), "dtype": np.dtype(space.dtype).name}
+
+
+def _read_discrete(data: Mapping[str, Any]) -> spaces.Discrete:
+    # Older Gymnasium's Discrete is always int64 and takes no dtype.
+    other = {} if data["dtype"] == "int64" else {"dtype": np.dtype(data["dtype"]).type}
+    return spaces.Discrete(data["n"], start=data["start"], **other)
+
+
+def _write_multi_discrete(space: spaces.MultiDiscrete) -> Json:
+    return {
+        "shape": list(space.shape),
+        "dtype": space.dtype.name,
+        "nvec": _write_array(space.nvec),
+        "start": _write_array(space.start),
+    }
+
+
+def _read_multi_discrete(data: Mapping[str, Any]) -> spaces.MultiDiscrete:
+    shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
+    nvec, start = (_read_array(data[name], shape, dtype) for name in ("nvec", "start"))
+    return spaces.MultiDiscrete(nvec, dtype=dtype.type, start=start)
+
+
+def _write_multi_binary(space: spaces.MultiBinary) -> Json:
+    return {"n": int(space.n) if isinstance(space.n, int | np.integer) else list(space.shape)}
+
+
+def _write_text(space: spaces.Text) -> Json:
+    charset = "".join(sorted(space.character_set))
+    return {"min": space.min_length, "max": space.max_length, "charset": charset}
+
+
+def _read_text(data: Mapping[str, Any]) -> spaces.Text:
+    return spaces.Text(data["max"], min_length=data["min"], charset=frozenset(data["charset"]))
+
+
+def _write_dict(space: spaces.Dict) -> Json:
+    odd = [key for key in space.spaces if not isinstance(key, str)]
+    if odd:
+        raise InvalidEnvironment(f"keys of a Dict space must be text to be saved; received {odd}.")
+    # Pairs, because the order of the keys is part of the space.
+    return {"spaces": [[key, space_to_json(part)] for key, part in space.spaces.items()]}
+
+
+def _read_dict(data: Mapping[str, Any]) -> spaces.Dict:
+    return spaces.Dict([(key, space_from_json(part)) for key, part in data["spaces"]])
+
+
+def _write_tuple(space: spaces.Tuple[Any]) -> Json:
+    return {"spaces": [space_to_json(part) for part in space.spaces]}
+
+
+def _write_array(array: npt.NDArray[Any]) -> Any:
+    values = [_write_number(value) for value in array.ravel().tolist()]
+    # By their text, since 0.0 == -0.0.
+    return values[0] if len({repr(value) for value in values}) == 1 else values
+
+
+def _write_number(value: float) -> float | str:
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _read_array(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    if not isinstance(values, list):
+        return np.full(shape, _read_number(values, dtype), dtype)
+    return np.array([_read_number(value, dtype) for value in values], dtype).reshape(shape)
+
+
+def _read_number(value: Any, dtype: np.dtype[Any]) -> Any:
+    return dtype.type(value) if isinstance(value, str) else value
+
+
+def _names() -> list[str]:
+    return [kind.__name__ for kind in _WRITERS]
+
+
+def _shorten(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+_WRITERS: dict[type[Any], Any] = {
+    spaces.Box: _write_box,
+    spaces.Discrete: _write_discrete,
+    spaces.MultiDiscrete: _write_multi_discrete,
+    spaces.MultiBinary: _write_multi_binary,
+    spaces.Text: _write_text,
+    spaces.Dict: _write_dict,
+    spaces.Tuple: _write_tuple,
+}
+_READERS: dict[str, Any] = {
+    "Box": _read_box,
+    "Discrete": _read_discrete,
+    "MultiDiscrete": _read_multi_discrete,
+    "MultiBinary": lambda data: spaces.MultiBinary(data["n"]),
+    "Text": _read_text,
+    "Dict": _read_dict,
+    "Tuple": lambda data: spaces.Tuple([space_from_json(part) for part in data["spaces"]]),
+}

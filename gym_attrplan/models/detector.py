@@ -1,0 +1,335 @@
+"""AttributeDetector: attributes read off observations, learned from labelled ones."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.utils import get_device
+from torch.nn import functional
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import IntArray, Sizes
+from gym_attrplan.attributes.space_json import space_from_json, space_to_json
+from gym_attrplan.error import AttrPlanError, InvalidArchive, InvalidData, NotFitted
+from gym_attrplan.models.archive import (
+    json_to_bytes,
+    read_archive,
+    tensors_from_bytes,
+    tensors_to_bytes,
+    write_archive,
+)
+from gym_attrplan.models.encoders import ObservationNetwork
+from gym_attrplan.models.fitting import (
+    Array,
+    Fit,
+    FitSettings,
+    answer_in_batches,
+    calibration_error,
+    fit_network,
+    fit_temperatures,
+    seeded,
+    to_tensor,
+)
+from gym_attrplan.wrappers.observation import FlatObservation
+
+MIN_LABELS = 20
+_KIND = "AttributeDetector"
+
+
+@dataclass(frozen=True)
+class DetectorReport:
+    """How a detector was trained, and how it does on labels it was not shown.
+
+    ``errors`` is the share of wrong values of each attribute, ``full_set_error`` the share of
+    states with any wrong value. The calibration errors (over all attributes) are those before and
+    after the temperatures were set on the same held-out labels.
+    """
+
+    n_labels: int
+    n_held_out: int
+    epochs: int
+    loss: float
+    errors: dict[str, float]
+    full_set_error: float
+    calibration_error_before: float
+    calibration_error_after: float
+
+
+class AttributeDetector:
+    """f̂(s) → ρ: a network that reads the attributes off an observation, trained from labels.
+
+    A fitted detector *is* an attribute function: ``AttributeWrapper(env,
+    detector.attribute_space, detector)`` closes the loop, and so does the vector wrapper; the
+    reward is then the agent's own belief.
+
+    Every part of the observation gets a network that suits it: bags of words (whole numbers above
+    255) a table whose rows are added up, smaller whole numbers a table for each place, images
+    convolutions, other numbers are standardised. Each attribute has its own softmax.
+
+    Args:
+        observation_space: Of the environment that is to be wrapped, unbatched.
+        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
+        net_arch: Sizes of the hidden layers.
+        text: How many bytes of text observations to read; None drops them.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: Of the first weights, the held-out part and the order of labels; with the same
+            seed and data a CPU gives the same detector.
+
+    Raises:
+        InvalidEnvironment: If an observation part has no fixed shape.
+
+    Example:
+        >>> detector = AttributeDetector(spaces.Box(-1, 1, (2,)), ["right", "up"], device="cpu")
+        >>> points = np.random.default_rng(0).uniform(-1, 1, (500, 2)).astype(np.float32)
+        >>> report = detector.fit(points, (points > 0).astype(int))
+        >>> report.full_set_error < 0.1
+        True
+        >>> detector.predict(np.array([[0.5, -0.5], [-0.5, 0.9]], np.float32)).tolist()
+        [[1, 0], [0, 1]]
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        attribute_space: Sizes,
+        *,
+        net_arch: Sequence[int] = (256, 256),
+        text: int | None = None,
+        device: torch.device | str = "auto",
+        seed: int = 0,
+    ) -> None:
+        self.observation_space = _plain_text(observation_space)
+        self.attribute_space = AttributeSpace(attribute_space)
+        self.report: DetectorReport | None = None
+        self._options = {"net_arch": list(net_arch), "text": text, "seed": seed}
+        self._flat = FlatObservation(self.observation_space, text=text)
+        sizes = self.attribute_space.sizes.astype(np.int64)
+        # Logits of all attributes stand in one row; this lays them out as (attribute, value),
+        # and places that an attribute does not have point at one more logit, which is -inf.
+        first = np.cumsum(sizes) - sizes
+        values = np.arange(sizes.max())
+        places = np.where(values < sizes[:, None], first[:, None] + values, sizes.sum())
+        self._places = torch.from_numpy(places)
+        with seeded(seed):
+            self._network = ObservationNetwork(self._flat.spaces, int(sizes.sum()), net_arch)
+        self._initial = copy.deepcopy(self._network.state_dict())
+        self._network.to(get_device(device))
+        self._temperatures = torch.ones(len(sizes))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the detector has been trained."""
+        return self.report is not None
+
+    # --- training ---------------------------------------------------------------------------
+
+    def fit(
+        self,
+        observations: Any,
+        attributes: npt.ArrayLike,
+        *,
+        holdout: float = 0.1,
+        max_epochs: int = 40,
+        batch_size: int = 512,
+        learning_rate: float = 2e-3,
+        patience: int = 10,
+        progress_bar: bool = False,
+        logger: Logger | None = None,
+    ) -> DetectorReport:
+        """Learn from labelled observations. Each call starts anew, from the first weights.
+
+        Args:
+            observations: A batch as a vector environment gives it, or a list of observations.
+            attributes: ``(n, n_attributes)`` their attributes.
+            holdout: Share of the labels for early stopping, calibration and the report.
+            max_epochs: Passes over the labels at most.
+            batch_size: Labels per update at most; few labels are cut into smaller batches.
+            learning_rate: Highest rate of the one-cycle schedule.
+            patience: Epochs without a better held-out loss before training stops.
+            progress_bar: Whether to show a bar over the epochs.
+            logger: Receives ``detector/loss`` and ``detector/held_out_loss`` every epoch.
+
+        Raises:
+            InvalidAttributes: If a label is no vector of the attribute space.
+            InvalidData: If there are fewer than 20 labels, or not one for each observation.
+        """
+        settings = FitSettings(holdout, max_epochs, batch_size, learning_rate, patience)
+        rows = self._rows(observations)
+        n_rows = len(next(iter(rows.values())))
+        labels = self.attribute_space.check(attributes, source="a label", leading=(n_rows,))
+        if n_rows < MIN_LABELS:
+            raise InvalidData(
+                f"a detector needs at least {MIN_LABELS} labels; received {n_rows}. "
+                "Label more states, or write the attribute function by hand."
+            )
+        inputs = {key: to_tensor(row) for key, row in rows.items()}
+        self._network.load_state_dict(self._initial)
+        self._network.learn_scale(inputs)
+        fit = fit_network(
+            self._network,
+            inputs,
+            torch.from_numpy(labels.astype(np.int64)),
+            self._loss,
+            settings,
+            rng=np.random.default_rng(self._options["seed"]),
+            progress_bar=progress_bar,
+            logger=logger,
+            name="detector",
+        )
+        self.report = self._calibrate(fit, n_rows)
+        return self.report
+
+    def _loss(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Cross entropy of the full set: summed over attributes, mean over states."""
+        blocks = self._blocks(logits)
+        total = functional.cross_entropy(blocks.flatten(0, 1), targets.flatten(), reduction="sum")
+        return total / len(targets)
+
+    def _calibrate(self, fit: Fit, n_labels: int) -> DetectorReport:
+        blocks, targets = self._blocks(fit.logits).cpu(), fit.targets.cpu()
+        self._temperatures = fit_temperatures(blocks, targets)
+        correct = blocks.argmax(2) == targets
+        before, after = (
+            calibration_error(scaled.softmax(2).amax(2), correct)
+            for scaled in (blocks, blocks / self._temperatures[:, None])
+        )
+        wrong = 1.0 - correct.double().mean(0)
+        return DetectorReport(
+            n_labels=n_labels,
+            n_held_out=len(targets),
+            epochs=fit.epochs,
+            loss=fit.loss,
+            errors=dict(zip(self.attribute_space.names, wrong.tolist(), strict=True)),
+            full_set_error=1.0 - float(correct.all(1).double().mean()),
+            calibration_error_before=before,
+            calibration_error_after=after,
+        )
+
+    # --- answers ----------------------------------------------------------------------------
+
+    def predict(self, observations: Any) -> IntArray:
+        """The likeliest value of each attribute, ``(n, n_attributes)``.
+
+        Args:
+            observations: A batch as a vector environment gives it, or a list of observations.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+        """
+        vectors: IntArray = self._answer(observations).argmax(2).numpy()
+        return vectors.astype(self.attribute_space.dtype)
+
+    def predict_probs(self, observations: Any) -> dict[str, npt.NDArray[np.float32]]:
+        """Calibrated probabilities: attribute name → ``(n, size)``.
+
+        Args:
+            observations: A batch as a vector environment gives it, or a list of observations.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+        """
+        probs = (self._answer(observations) / self._temperatures[:, None]).softmax(2).numpy()
+        sizes = zip(self.attribute_space.names, self.attribute_space.sizes.tolist(), strict=True)
+        return {name: probs[:, i, :size] for i, (name, size) in enumerate(sizes)}
+
+    def __call__(self, env: Any, observation: Any, /) -> IntArray:
+        """The attributes of one observation, or of a batch from a vector environment."""
+        if self._is_batch(observation):
+            return self.predict(observation)
+        vector: IntArray = self.predict([observation])[0]
+        return vector
+
+    def _answer(self, observations: Any) -> torch.Tensor:
+        if not self.is_fitted:
+            raise NotFitted(
+                "the detector has learned nothing yet. Call fit(observations, attributes) first, "
+                "or AttributeDetector.load(path)."
+            )
+        return self._blocks(answer_in_batches(self._network, self._rows(observations)))
+
+    def _blocks(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits ``(n, sum of sizes)`` → ``(n, n_attributes, largest size)``, filled with -inf."""
+        padded = functional.pad(logits, (0, 1), value=-torch.inf)
+        return padded[:, self._places.to(logits.device)]
+
+    def _rows(self, observations: Any) -> dict[str, Array]:
+        if isinstance(observations, list):
+            rows = [self._flat.convert(observation) for observation in observations]
+            return {key: np.stack([row[key] for row in rows]) for key in self._flat.spaces}
+        return self._flat.convert(observations, batch_axes=1)
+
+    def _is_batch(self, observation: Any) -> bool:
+        """Whether there is an axis before those of the space; any one part tells."""
+        path = self._flat.parts[0].path
+        space: Any = self.observation_space
+        for step in path:
+            observation, space = observation[step], space[step]
+        return np.ndim(observation) > len(space.shape or ())
+
+    # --- files ------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the detector as one zip of JSON and safetensors, replaced only when complete.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+            InvalidEnvironment: If the observation space cannot be written.
+        """
+        if self.report is None:
+            raise NotFitted("there is nothing to save yet. Call fit(observations, attributes).")
+        about = {
+            "observation_space": space_to_json(self.observation_space),
+            "attribute_space": self.attribute_space.table,
+            "options": self._options,
+            "report": dataclasses.asdict(self.report),
+        }
+        weights = {**self._network.state_dict(), "temperatures": self._temperatures}
+        entries = {
+            "detector.json": json_to_bytes(about),
+            "weights.safetensors": tensors_to_bytes(weights),
+        }
+        write_archive(Path(path), _KIND, entries)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: torch.device | str = "auto") -> AttributeDetector:
+        """The detector that :meth:`save` wrote.
+
+        Raises:
+            InvalidArchive: If the file is no detector, damaged, or of a newer version.
+            FileNotFoundError: If there is no file.
+        """
+        entries = read_archive(Path(path), _KIND)
+        try:
+            about = json.loads(entries["detector.json"])
+            space = space_from_json(about["observation_space"])
+            detector = cls(space, about["attribute_space"], device=device, **about["options"])
+            weights = tensors_from_bytes(entries["weights.safetensors"])
+            temperatures = weights.pop("temperatures")
+            detector._network.load_state_dict(weights)
+            detector._temperatures = temperatures.reshape(detector._temperatures.shape)
+            detector.report = DetectorReport(**about["report"])
+        except (KeyError, TypeError, ValueError, RuntimeError, AttrPlanError) as error:
+            raise InvalidArchive(f"{path} does not hold a detector: {error}.") from error
+        return detector
+
+
+def _plain_text(space: spaces.Space[Any]) -> spaces.Space[Any]:
+    """The space with every kind of text, such as MiniGrid's missions, as Gymnasium's ``Text``."""
+    if isinstance(space, spaces.Dict):
+        return spaces.Dict([(key, _plain_text(part)) for key, part in space.spaces.items()])
+    if isinstance(space, spaces.Tuple):
+        return spaces.Tuple([_plain_text(part) for part in space.spaces])
+    if space.dtype == str and type(space) is not spaces.Text:
+        return spaces.Text(4096, min_length=0)
+    return space

@@ -1,0 +1,189 @@
+"""Networks that read the parts of any observation, each in the way that suits it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.preprocessing import preprocess_obs
+from stable_baselines3.common.torch_layers import create_mlp
+from torch import nn
+
+from gym_attrplan.models.fitting import Inputs
+from gym_attrplan.models.networks import SmallImageNet
+
+MAX_SYMBOLS = 256
+"""Integers below this are symbols that stand for something in their place, above it words."""
+
+_MIN_IMAGE_SIDE = 36
+
+
+class ImageEncoder(nn.Module):
+    """A large image: convolutions with batch norm and ELU, each halving the sides, down to 4 or so.
+
+    Args:
+        shape: ``(height, width)`` or with channels, first or last: the shortest axis.
+        n_features: Length of the output.
+        scale: Divides the values.
+    """
+
+    def __init__(self, shape: tuple[int, ...], n_features: int, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self._scale = scale
+        axis = int(np.argmin(shape)) if len(shape) == 3 else None
+        self._channel_axis = None if axis is None else axis + 1
+        sides = [side for i, side in enumerate(shape) if i != axis]
+        n_stages = max(3, round(math.log2(min(sides) / 4)))
+        widths = [1 if axis is None else shape[axis], 32, 64, 64, *[128] * n_stages][: n_stages + 1]
+        layers: list[nn.Module] = []
+        for n_in, n_out in itertools.pairwise(widths):
+            layers += [nn.Conv2d(n_in, n_out, 3, stride=2, padding=1, bias=False)]
+            layers += [nn.BatchNorm2d(n_out), nn.ELU()]
+        sides = [-(-side // 2**n_stages) for side in sides]
+        self._layers = nn.Sequential(
+            *layers, nn.Flatten(), nn.Linear(widths[-1] * math.prod(sides), n_features), nn.ELU()
+        )
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """``(n, …)`` pixels → ``(n, n_features)``."""
+        pixels = image.float() / self._scale
+        axis = self._channel_axis
+        pixels = pixels[:, None] if axis is None else pixels.movedim(axis, 1)
+        features: torch.Tensor = self._layers(pixels)
+        return features
+
+
+class WordBag(nn.Module):
+    """Word numbers in any order, 0 for none: the rows of a table are added up.
+
+    With ``by_place`` every place has a table of its own, which then reads symbols: bytes, RAM,
+    small counts.
+
+    Args:
+        n_places: Number of words.
+        n_words: Largest word number, plus 1.
+        n_features: Length of the output.
+        by_place: Whether a word means something else in another place.
+    """
+
+    _offsets: torch.Tensor
+
+    def __init__(
+        self, n_places: int, n_words: int, n_features: int, *, by_place: bool = False
+    ) -> None:
+        super().__init__()
+        self._by_place = by_place
+        self._table = nn.EmbeddingBag(
+            n_words * (n_places if by_place else 1),
+            n_features,
+            mode="sum",
+            padding_idx=None if by_place else 0,
+        )
+        with torch.no_grad():  # so many rows are added up; the sum's variance stays near one
+            self._table.weight.mul_(n_places**-0.5)
+        self.register_buffer("_offsets", torch.arange(n_places) * n_words)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """``(n, …)`` word numbers → ``(n, n_features)``."""
+        words = words.flatten(1).long()
+        features: torch.Tensor = self._table(words + self._offsets if self._by_place else words)
+        return torch.relu(features)
+
+
+class Standardizer(nn.Module):
+    """Numbers of any size, less the mean and over the deviation of the training data, in ±10."""
+
+    mean: torch.Tensor
+    deviation: torch.Tensor
+
+    def __init__(self, n_values: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(n_values))
+        self.register_buffer("deviation", torch.ones(n_values))
+
+    def learn_scale(self, values: torch.Tensor) -> None:
+        """Take mean and deviation from ``(n, …)`` training data."""
+        deviation, mean = torch.std_mean(values.flatten(1).float(), dim=0, correction=0)
+        self.mean.copy_(mean)
+        # A value that never changed says nothing, and must not be blown up once it does.
+        self.deviation.copy_(torch.where(deviation > 1e-8, deviation, 1.0))
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """``(n, …)`` → ``(n, n_values)``."""
+        return ((values.flatten(1).float() - self.mean) / self.deviation).clamp(-10.0, 10.0)
+
+
+class ObservationNetwork(nn.Module):
+    """Parts of an observation → logits: an encoder for each part, then a perceptron over all.
+
+    Args:
+        parts: Key → space, as :class:`~gym_attrplan.wrappers.observation.FlatObservation` has it.
+        n_outputs: Number of logits.
+        net_arch: Sizes of the hidden layers; the first is also that of each part's features.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, spaces.Space[Any]], n_outputs: int, net_arch: Sequence[int]
+    ) -> None:
+        super().__init__()
+        n_features = net_arch[0] if net_arch else 256
+        self._spaces = dict(parts)
+        encoders, n_total = {}, 0
+        for key, space in parts.items():
+            encoders[key], length = _encoder(space, n_features)
+            n_total += length
+        self.encoders = nn.ModuleDict(encoders)
+        self.head = nn.Sequential(*create_mlp(n_total, n_outputs, list(net_arch), nn.ELU))
+
+    def learn_scale(self, inputs: Inputs) -> None:
+        """Let the parts made of plain numbers take their scale from the training data."""
+        for key, encoder in self.encoders.items():
+            if isinstance(encoder, Standardizer):
+                encoder.learn_scale(inputs[key])
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        """``{key: (n, …)}`` → ``(n, n_outputs)``."""
+        features = [encoder(inputs[key]) for key, encoder in self.encoders.items()]
+        logits: torch.Tensor = self.head(torch.cat(features, dim=1))
+        return logits
+
+
+class _OneHot(nn.Module):
+    """Discrete, MultiDiscrete and MultiBinary values, as SB3's policies read them."""
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        super().__init__()
+        self._space = space
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        seen = preprocess_obs(values, self._space)
+        assert isinstance(seen, torch.Tensor)
+        return seen.flatten(1)
+
+
+def _encoder(space: spaces.Space[Any], n_features: int) -> tuple[nn.Module, int]:
+    """The network for a part, and the length of what it gives."""
+    if not isinstance(space, spaces.Box):
+        return _OneHot(space), spaces.flatdim(space)
+    if _is_image(space):
+        scale = 255.0 if space.dtype == np.uint8 else 1.0
+        return ImageEncoder(space.shape, n_features, scale=scale), n_features
+    n_values = math.prod(space.shape)
+    if space.dtype.kind not in "iu" or space.low.min() < 0 or space.high.max() > 2**20:
+        return Standardizer(n_values), n_values
+    n_words = int(space.high.max()) + 1
+    if len(space.shape) == 3 and space.dtype == np.int16 and n_words <= SmallImageNet.N_VALUES:
+        return SmallImageNet(space.shape, n_features), n_features
+    if n_words == 2:
+        return _OneHot(spaces.MultiBinary(n_values)), n_values
+    by_place = n_words <= MAX_SYMBOLS
+    return WordBag(n_values, n_words, n_features, by_place=by_place), n_features
+
+
+def _is_image(box: spaces.Box) -> bool:
+    return len(box.shape) in (2, 3) and sorted(box.shape)[-2] >= _MIN_IMAGE_SIDE

@@ -1,0 +1,367 @@
+"""The agent as a user holds it, on a counter that a hop policy learns in seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from gymnasium.vector import SyncVectorEnv
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import (
+    BaseCallback,
+    CheckpointCallback,
+    EvalCallback,
+    StopTrainingOnRewardThreshold,
+)
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv
+from testing_env import GenericTestEnv, three_bits
+
+from gym_attrplan import AttributePlannerAgent, AttributeWrapper, PlannerOptions
+from gym_attrplan.error import (
+    InvalidArchive,
+    InvalidEnvironment,
+    InvalidGoal,
+    InvalidOption,
+)
+
+BITS = ["four", "two", "one"]
+QUICK = {
+    "seed": 0,
+    "max_hop_steps": 4,
+    "low_level_kwargs": {"n_steps": 32, "batch_size": 128},
+    "exploration_kwargs": {"n_steps": 32, "batch_size": 128},
+}
+
+
+def any_count(achieved, rng):
+    return rng.integers(2, size=achieved.shape, dtype=np.int8)
+
+
+def counter(limit=30, **options):
+    env = gym.wrappers.TimeLimit(GenericTestEnv(**options), limit)
+    return AttributeWrapper(env, BITS, three_bits, goal_sampler=any_count)
+
+
+def counters(n=8):
+    return DummyVecEnv([lambda: Monitor(counter())] * n)
+
+
+def make_agent(env=None, **options):
+    return AttributePlannerAgent("MultiInputPolicy", env or counters(), **{**QUICK, **options})
+
+
+@pytest.fixture(scope="module")
+def trained():
+    torch.set_num_threads(1)
+    return make_agent().learn(6_000)
+
+
+def test_it_reaches_goals_it_was_never_trained_on(trained):
+    assert trained.counts.n_nodes == 8
+    assert trained.counts.n_edges == 8
+    mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=40, warn=False)
+    assert mean_reward == 1.0
+
+
+def test_the_plan_goes_round_the_counter(trained):
+    env = counter()
+    observation, _ = env.reset(seed=0, options={"goal": "not four, two, one"})
+    plan = trained.plan(observation)
+    assert plan.vectors.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    assert 0.5 < plan.success_prob <= 1.0
+    assert len(trained.plan(observation, "four").nodes) == 5
+    assert "3 hops" in plan.describe()
+
+
+def test_predict_takes_one_observation_or_a_batch_and_carries_the_plan_in_its_state(trained):
+    env = counter()
+    observation, _ = env.reset(options={"goal": "four"})
+    state = None
+    for _ in range(4):
+        action, state = trained.predict(observation, state, deterministic=True)
+        assert np.shape(action) == ()
+        observation, _, terminated, _, _ = env.step(int(action))
+    assert terminated
+    batch = {key: np.stack([part] * 5) for key, part in observation.items()}
+    actions, state = trained.predict(batch)
+    assert actions.shape == (5,)
+    assert len(state.targets) == 5
+
+
+def test_partly_specified_goals_and_a_goal_nobody_can_reach(trained):
+    env = counter()
+    observation, _ = env.reset(options={"goal": "two"})
+    assert len(trained.plan(observation).nodes) == 3
+    lonely = make_agent(counter(ends_at=2)).learn(3_000)
+    observation, _ = env.reset(options={"goal": "four, one"})
+    assert lonely.plan(observation) is None
+    action, state = lonely.predict(observation, deterministic=True)
+    assert action in (0, 1)
+    assert state.lost.tolist() == [False]  # it heads for what comes nearest
+
+
+def test_the_papers_planner_works_on_the_same_agent(trained):
+    trained.set_planner("paper")
+    mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=24, warn=False)
+    trained.set_planner("robust")
+    assert mean_reward == 1.0
+
+
+@pytest.mark.parametrize("kind", ["gym", "vec_env", "vector"])
+def test_it_learns_in_one_environment_a_vec_env_or_a_vector(kind):
+    env = {
+        "gym": counter,
+        "vec_env": counters,
+        "vector": lambda: SyncVectorEnv([counter] * 4, autoreset_mode="SameStep"),
+    }[kind]()
+    agent = make_agent(env).learn(600)
+    assert agent.num_timesteps >= 600
+    assert agent.counts.n_edges >= 4
+
+
+@pytest.mark.parametrize("low_level", ["ppo", "a2c", "reinforce", "dqn", PPO])
+def test_any_sb3_algorithm_hops(low_level):
+    kwargs = {"learning_starts": 100} if low_level == "dqn" else {}
+    agent = make_agent(low_level=low_level, low_level_kwargs=kwargs).learn(1_500)
+    assert agent.counts.edges().attempts.sum() > 50
+
+
+@pytest.mark.parametrize("exploration", ["random", "bonus", "count_bonus"])
+def test_every_way_to_explore_counts_transitions(exploration):
+    agent = make_agent(exploration=exploration, exploration_fraction=1.0).learn(512)
+    assert agent.counts.n_edges == 8
+    assert agent.counts.edges().attempts.sum() == 0
+
+
+class Watch(BaseCallback):
+    def __init__(self, stop_at=None):
+        super().__init__()
+        self.seen, self.models, self.stop_at = [], set(), stop_at
+
+    def _on_step(self):
+        self.seen.append(self.num_timesteps)
+        self.models.add(id(self.model))
+        return self.stop_at is None or self.num_timesteps < self.stop_at
+
+
+def test_callbacks_see_the_agent_and_one_clock_over_all_phases():
+    agent, watch = make_agent(), Watch()
+    agent.learn(2_000, callback=watch)
+    assert watch.models == {id(agent)}
+    assert watch.seen == sorted(set(watch.seen))
+    assert watch.seen[-1] == agent.num_timesteps == sum(agent.steps_done.values())
+    assert min(agent.steps_done.values()) > 0
+
+
+def test_false_from_a_callback_stops_all_phases():
+    agent = make_agent().learn(2_000, callback=Watch(stop_at=200))
+    assert agent.num_timesteps == 200
+    assert agent.steps_done["hop"] == 0
+
+
+def test_learning_goes_on_in_the_phase_where_it_stopped():
+    agent = make_agent().learn(2_000, callback=Watch(stop_at=200))
+    agent.learn(1_800, reset_num_timesteps=False)
+    straight = make_agent().learn(2_000)
+    assert agent.steps_done["explore"] == pytest.approx(straight.steps_done["explore"], abs=256)
+    explored = agent.steps_done["explore"]
+    agent.learn(500, reset_num_timesteps=False)
+    assert agent.steps_done["explore"] == explored
+
+
+def test_ctrl_c_keeps_what_was_learned():
+    class Interrupt(BaseCallback):
+        def _on_step(self):
+            if self.num_timesteps >= 3_000:
+                raise KeyboardInterrupt
+            return True
+
+    agent = make_agent()
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(6_000, callback=Interrupt())
+    assert agent.num_timesteps == 3_000
+    assert agent.success_model is not None
+    assert agent.env.envs[0].get_wrapper_attr("terminate_on_success")
+    agent.learn(3_000, reset_num_timesteps=False)
+    assert agent.num_timesteps >= 6_000
+
+
+def test_eval_callbacks_best_model_is_an_agent_that_plans(tmp_path):
+    stop = StopTrainingOnRewardThreshold(1.0)
+    evaluation = EvalCallback(
+        counters(4),
+        best_model_save_path=str(tmp_path),
+        callback_on_new_best=stop,
+        n_eval_episodes=8,
+        eval_freq=100,
+        verbose=0,
+    )
+    agent = make_agent()
+    agent.learn(20_000, callback=evaluation)
+    assert agent.num_timesteps < 20_000  # it was good enough before
+    best = AttributePlannerAgent.load(tmp_path / "best_model")
+    observation, _ = counter().reset(options={"goal": "four"})
+    assert len(best.plan(observation).nodes) == 5
+
+
+def test_a_killed_run_resumes_from_its_last_checkpoint(tmp_path):
+    checkpoints = CheckpointCallback(50, str(tmp_path))  # every 400 steps of 8 worlds
+    agent = make_agent()
+    agent.learn(3_000, callback=[checkpoints, Watch(stop_at=2_500)])
+    newest = max(tmp_path.glob("*.zip"), key=lambda path: int(path.stem.split("_")[-2]))
+    again = AttributePlannerAgent.load(newest, env=counters())
+    assert agent.num_timesteps - again.num_timesteps <= 400
+    again.learn(3_000 - again.num_timesteps, reset_num_timesteps=False)
+    assert again.steps_done["explore"] == agent.steps_done["explore"]
+    assert again.num_timesteps >= 3_000
+
+
+def test_a_saved_agent_acts_as_before(trained, tmp_path):
+    trained.save(tmp_path / "agent.zip")
+    again = AttributePlannerAgent.load(tmp_path / "agent.zip", env=counters())
+    rng = np.random.default_rng(0)
+    counts = rng.integers(8, size=1_000)
+    observations = {
+        "observation": counts,
+        "achieved_goal": np.stack([counts >> 2 & 1, counts >> 1 & 1, counts & 1], 1).astype(
+            np.int8
+        ),
+        "desired_goal": rng.integers(2, size=(1_000, 3), dtype=np.int8),
+    }
+    ours, _ = trained.predict(observations, deterministic=True)
+    theirs, _ = again.predict(observations, deterministic=True)
+    np.testing.assert_array_equal(ours, theirs)
+    assert again.num_timesteps == trained.num_timesteps
+    assert again.planner_options == trained.planner_options
+    again.learn(300, reset_num_timesteps=False)
+
+
+def test_the_archive_is_data_and_a_failed_save_leaves_the_old_one(trained, tmp_path, monkeypatch):
+    path = tmp_path / "agent.zip"
+    trained.save(path)
+    with zipfile.ZipFile(path) as archive:
+        assert not [name for name in archive.namelist() if name.endswith((".pkl", ".pth", ".pt"))]
+        json.loads(archive.read("agent.json"))
+    before = path.read_bytes()
+
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        trained.save(path)
+    assert path.read_bytes() == before
+
+
+def rewrite(path, change):
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    change(parts)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def from_the_future(parts):
+    manifest = json.loads(parts["agent.json"])
+    parts["agent.json"] = json.dumps({**manifest, "format": 99, "library": "9.9"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:300]), "truncated"),
+        (lambda path: path.write_text("hello"), "truncated or no agent"),
+        (lambda path: PPO("MultiInputPolicy", counters(1)).save(path), "no agent"),
+        (lambda path: rewrite(path, from_the_future), "newer than this one"),
+        (lambda path: rewrite(path, lambda parts: parts.update({"counts.npz": b"x"})), "damaged"),
+        (lambda path: rewrite(path, lambda parts: parts.pop("weights.json")), "damaged"),
+        (lambda path: path.unlink(), "no file"),
+    ],
+)
+def test_a_file_that_is_no_agent_is_refused(trained, tmp_path, spoil, message):
+    path = tmp_path / "agent.zip"
+    trained.save(path)
+    spoil(path)
+    with pytest.raises(InvalidArchive, match=message):
+        AttributePlannerAgent.load(path)
+
+
+def test_an_agent_without_worlds_acts_but_does_not_learn(trained, tmp_path):
+    trained.save(tmp_path / "agent")
+    again = AttributePlannerAgent.load(tmp_path / "agent")
+    observation, _ = counter().reset(options={"goal": "four"})
+    assert again.predict(observation, deterministic=True)[0] == 1
+    with pytest.raises(InvalidEnvironment, match="set_env"):
+        again.learn(100)
+
+
+def test_worlds_of_another_kind_are_refused(trained):
+    other = AttributeWrapper(GenericTestEnv(), ["x", "y", "z"], three_bits)
+    with pytest.raises(InvalidEnvironment, match="attributes"):
+        trained.set_env(other)
+
+
+def test_wrong_environments_and_options_are_named():
+    with pytest.raises(InvalidEnvironment, match="AttributeWrapper"):
+        make_agent(gym.make("CartPole-v1"))
+    with pytest.raises(InvalidEnvironment, match="SAME_STEP"):
+        make_agent(SyncVectorEnv([counter]))
+    with pytest.raises(InvalidEnvironment, match="these can: a2c, dqn, ppo, reinforce"):
+        make_agent(low_level="sac", low_level_kwargs={})
+    with pytest.raises(InvalidOption, match="Did you mean 'max_hop_steps'"):
+        make_agent(max_hops=3)
+    with pytest.raises(InvalidOption, match="exploration is one of"):
+        make_agent(exploration="curious")
+    with pytest.raises(InvalidOption, match="low_level is"):
+        make_agent(low_level="xyz")
+    with pytest.raises(InvalidOption, match="decay is from 0 to 1"):
+        make_agent(decay=2.0)
+
+
+@pytest.mark.parametrize("value", [lambda progress: 1e-3, object()])
+def test_hyper_parameters_that_are_code_are_refused_at_construction(value):
+    with pytest.raises(InvalidOption, match=r"learning_rate.*may not be code.*callback"):
+        make_agent(low_level_kwargs={"learning_rate": value})
+
+
+def test_observations_of_the_wrong_form_are_refused(trained):
+    with pytest.raises(InvalidEnvironment, match="achieved_goal"):
+        trained.predict(np.zeros(3))
+    row = {"observation": 0, "achieved_goal": np.zeros(3, np.int8)}
+    with pytest.raises(InvalidGoal, match=r"received shape \(2,\)"):
+        trained.predict({**row, "desired_goal": np.zeros(2, np.int8)})
+
+
+def test_figures_are_logged_by_phase(tmp_path):
+    agent = make_agent(tensorboard_log=str(tmp_path), verbose=0)
+    agent.learn(1_500)
+    events = list(tmp_path.rglob("events*"))
+    assert len(events) == 1
+    raw = events[0].read_bytes()
+    for key in (b"explore/edges", b"hop/success", b"plan/nodes"):
+        assert key in raw
+
+
+def test_equal_seeds_make_equal_agents():
+    def weights():
+        agent = make_agent(seed=7).learn(600)
+        return torch.cat([part.flatten() for part in agent.low_level.policy.parameters()])
+
+    assert torch.equal(weights(), weights())
+
+
+def test_each_planner_part_is_its_own_switch(trained):
+    trained.set_planner(PlannerOptions(estimator="exploration_share", memory=False))
+    mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=16, warn=False)
+    trained.set_planner("robust")
+    assert mean_reward == 1.0
+    assert isinstance(trained.action_space, spaces.Discrete)

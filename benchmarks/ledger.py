@@ -82,11 +82,9 @@ def read(suite: str) -> list[dict[str, Any]]:
 
 
 def _command() -> str:
-    script = Path(sys.argv[0])
-    script = (
-        script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else Path(script.name)
-    )
-    return shlex.join(["python", str(script), *sys.argv[1:]])
+    script, root = Path(sys.argv[0]).resolve(), Path(__file__).parent.parent.resolve()
+    name = script.relative_to(root) if script.is_relative_to(root) else Path(script.name)
+    return shlex.join(["python", str(name), *sys.argv[1:]])
 
 
 def _commit() -> str:

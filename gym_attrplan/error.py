@@ -29,10 +29,6 @@ class InvalidOption(AttrPlanError, ValueError):
     """An option of the agent has a value that it cannot use."""
 
 
-class InvalidArchive(AttrPlanError, ValueError):
-    """A saved file is truncated, foreign, damaged or newer than this library."""
-
-
 class InvalidData(AttrPlanError, ValueError):
     """Examples, or settings of a training, that a model cannot learn from."""
 

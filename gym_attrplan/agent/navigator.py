@@ -29,8 +29,8 @@ class PlannerOptions:
         first_edge: Whether the success model judges the edges out of the state at hand.
         memory: Whether nodes visited and edges failed within an episode become dearer.
         sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
-        patience: Steps on one hop after which actions are sampled: a deterministic π that runs in
-            a circle gets out. None never does.
+        patience: Steps on one hop after which every other action is a random one: a policy that
+            runs in a circle gets out of it. None never does.
         unreachable: What to do about a goal the graph does not reach: head for the reachable
             node that meets most of it (``nearest``), or let the explorer act (``explore``).
     """
@@ -64,6 +64,7 @@ class Journey:
         goals: ``(n, n_attributes)`` what was asked for.
         starts: Where the running hops began.
         targets: Where they head.
+        edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
         n_steps: ``(n,)`` steps on the running hop.
         lost: Where no plan leads on, and the explorer acts.
         memory: What this episode made dearer.
@@ -72,6 +73,7 @@ class Journey:
     goals: IntArray
     starts: IntArray
     targets: IntArray
+    edges: npt.NDArray[np.int64]
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
     memory: EpisodeMemory = field(repr=False)
@@ -84,6 +86,7 @@ class Journey:
             goals=goals.copy(),
             starts=achieved.copy(),
             targets=goals.copy(),
+            edges=np.full((n, 2), -1),
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
             memory=EpisodeMemory(n),
@@ -137,12 +140,11 @@ class Navigator:
             journey.goals[rows] = goals[rows]
             journey.starts[rows] = achieved[rows]
             journey.n_steps[rows] = 1
-            targets, lost = self._targets(rows, observations, journey.memory)
-            journey.targets[rows], journey.lost[rows] = targets, lost
+            self._aim(journey, rows, observations)
         return journey
 
     def impatient(self, journey: Journey) -> BoolArray:
-        """``(n,)`` where a hop takes so long that actions are better sampled."""
+        """``(n,)`` where a hop takes so long that π must be running in a circle."""
         if self.options.patience is None:
             return np.zeros(len(journey.n_steps), np.bool_)
         return journey.n_steps > self.options.patience
@@ -158,47 +160,45 @@ class Navigator:
         """Note where each episode has been and which hops did not work."""
         if not self.options.memory:
             return
-        find, memory = self.planner.counts.index.find, journey.memory
+        memory = journey.memory
         if asked_anew.any():
             memory.reset(np.flatnonzero(asked_anew))
         strayed = moved & (achieved != journey.targets).any(axis=1)
-        ended = np.flatnonzero(moved | failed)
-        if len(ended):
-            sources, targets = find(journey.starts[ended]), find(journey.targets[ended])
-            left = moved[ended] & (sources >= 0)
-            memory.visit(ended[left], sources[left])
-            wrong = (failed | strayed)[ended] & (sources >= 0) & (targets >= 0)
-            memory.fail(ended[wrong], sources[wrong], targets[wrong])
+        sources, targets = journey.edges.T
+        left = np.flatnonzero(moved & (sources >= 0))
+        wrong = np.flatnonzero((failed | strayed) & (sources >= 0) & (targets >= 0))
+        memory.visit(left, sources[left])
+        memory.fail(wrong, sources[wrong], targets[wrong])
 
-    def _targets(
-        self, rows: npt.NDArray[np.int64], observations: Observations, memory: EpisodeMemory
-    ) -> tuple[IntArray, BoolArray]:
-        """A target for each row, and where there is none to be had."""
-        achieved, goals = observations["achieved_goal"][rows], observations["desired_goal"][rows]
-        targets, lost = goals.copy(), np.zeros(len(rows), np.bool_)
+    def _aim(
+        self, journey: Journey, rows: npt.NDArray[np.int64], observations: Observations
+    ) -> None:
+        """Give the rows a target each, or call them lost."""
+        achieved, goals = journey.starts[rows], journey.goals[rows]
         index = self.planner.counts.index
-        if len(index) == 0:
-            return targets, ~lost
-        nodes = index.find(achieved).astype(np.int64)
-        for i in np.flatnonzero(nodes < 0):
-            nodes[i] = self._stand_in(achieved[i], goals[i])
-        hops = self.planner.next_hops(
-            nodes,
-            goals,
-            first_edge_probs=self._first_edge_probs(observations),
-            memory=memory if self.options.memory else None,
-            envs=rows,
-        )
+        nodes = np.full(len(rows), -1)
+        hops = np.full(len(rows), -1)
+        if len(index):
+            nodes = index.find(achieved).astype(np.int64)
+            for i in np.flatnonzero(nodes < 0):
+                nodes[i] = self._stand_in(achieved[i], goals[i])
+            hops = self.planner.next_hops(
+                nodes,
+                goals,
+                first_edge_probs=self._first_edge_probs(observations),
+                memory=journey.memory if self.options.memory else None,
+                envs=rows,
+            ).astype(np.int64)
+        met = ((achieved == goals) | (goals == FREE)).all(axis=1)
+        for i in np.flatnonzero((hops < 0) & ~met):
+            hops[i] = self._towards_nearest(int(nodes[i]), goals[i])
         found = hops >= 0
+        targets = np.where(met[:, None], achieved, goals)
         if found.any():
             targets[found] = index.vectors(hops[found])
-        met = ((achieved == goals) | (goals == FREE)).all(axis=1)
-        targets[met] = achieved[met]
-        for i in np.flatnonzero(~found & ~met):
-            nearest = self._towards_nearest(int(nodes[i]), goals[i])
-            lost[i] = nearest is None
-            targets[i] = goals[i] if nearest is None else nearest
-        return targets, lost
+        journey.targets[rows] = targets
+        journey.edges[rows] = np.stack([nodes, hops], axis=1)
+        journey.lost[rows] = ~found & ~met
 
     def _first_edge_probs(self, observations: Observations) -> Any:
         """The success model's word on the edges out of the states at hand."""
@@ -220,17 +220,12 @@ class Navigator:
         plan = self.planner.plan(vector, goal, unknown_start="nearest")
         return -1 if plan is None else int(plan.nodes[0])
 
-    def _towards_nearest(self, node: int, goal: IntArray) -> IntArray | None:
-        """The first step towards the reachable node that meets most of an unreachable goal."""
+    def _towards_nearest(self, node: int, goal: IntArray) -> int:
+        """The next node towards what meets most of an unreachable goal; -1 if that is here."""
         if node < 0 or self.options.unreachable == "explore":
-            return None
+            return -1
         nearest = nearest_reachable(self.planner, node, goal)
-        if nearest == node:
-            return None
-        vectors = self.planner.counts.index.vectors
-        hop = self.planner.next_hop(node, vectors(np.array([nearest]))[0])
-        target: IntArray = vectors(np.array([hop]))[0]
-        return target
+        return self.planner.next_hop(node, self.planner.counts.index.vectors([nearest])[0])
 
 
 def checked_options(planner: str | PlannerOptions) -> PlannerOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from gym_attrplan.wrappers.bonus import BonusFormula
 Observations = dict[str, npt.NDArray[Any]]
 BoolArray = npt.NDArray[np.bool_]
 Info = dict[str, Any]
+
+_JUDGED_HERE = ("compute_reward", "compute_terminated")
 
 
 @contextmanager
@@ -38,6 +40,15 @@ def _set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
         venv.env_method("set_wrapper_attr", name, value)
     except AttributeError:  # a batch is one object
         venv.set_attr(name, value)
+
+
+def end_episodes(venv: VecEnv, where: BoolArray) -> None:
+    """Have worlds begin a new episode soon, if they can be told to; others run to their own end."""
+    try:
+        venv.env_method("truncate_episodes", where)
+    except AttributeError:
+        with suppress(AttributeError):
+            venv.env_method("truncate_episode", indices=np.flatnonzero(where).tolist())
 
 
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
@@ -107,8 +118,9 @@ class HopVecEnv(VecEnvWrapper):
     A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
     episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
     row the new one. The next hop starts where the last one ended; worlds reset only when their
-    own episode ends. The *targeted* edge gets the attempt and, if reached, the success. A hop
-    that the world's time limit cut short is no attempt: nobody knows how it would have ended.
+    own episode ends, or where no neighbour is known and nothing more can be learned. The
+    *targeted* edge gets the attempt and, if reached, the success. A hop that the world's time
+    limit cut short is no attempt: nobody knows how it would have ended.
 
     Args:
         venv: The worlds.
@@ -169,18 +181,35 @@ class HopVecEnv(VecEnvWrapper):
             self._next_hops(done, observations)
         return observations, rewards, done, infos
 
+    def compute_reward(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.float32]:
+        """What a step to ``achieved_goal`` pays on a hop to ``desired_goal``; for HER."""
+        met = (achieved_goal == desired_goal).all(axis=-1)
+        return np.asarray(met - self.step_penalty, np.float32)
+
+    def compute_terminated(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
+    ) -> BoolArray:
+        """Whether a hop to ``desired_goal`` ends there; for HER."""
+        ended = np.array([bool(one.get("env_terminated")) for one in info])
+        ends: BoolArray = (achieved_goal == desired_goal).all(axis=-1) | ended
+        return ends
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The worlds' attribute, except for what a hop judges differently."""
+        if attr_name in _JUDGED_HERE:
+            return [getattr(self, attr_name) for _ in self._get_indices(indices)]
+        return super().get_attr(attr_name, indices)
+
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """As in any VecEnv; a hop also ends where it meets its (relabelled) goal, HER must know."""
-        answers = super().env_method(method_name, *args, indices=indices, **kwargs)
-        if method_name == "compute_terminated":
-            met = (args[0] == args[1]).all(axis=-1)
-            answers = [answer | met for answer in answers]
-        if method_name == "compute_reward":
-            met = (args[0] == args[1]).all(axis=-1)
-            answers = [np.asarray(met - self.step_penalty, np.float32) for _ in answers]
-        return answers
+        """The worlds' method, except for what a hop judges differently."""
+        if method_name in _JUDGED_HERE:
+            answer = getattr(self, method_name)(*args, **kwargs)
+            return [answer for _ in self._get_indices(indices)]
+        return super().env_method(method_name, *args, indices=indices, **kwargs)
 
     def _last_info(
         self, i: int, observations: Observations, info: Info, world_done: bool, changed: bool
@@ -227,6 +256,9 @@ class HopVecEnv(VecEnvWrapper):
         self._goals[done] = self._draw(here[done])
         self._steps[done] = 0
         observations["desired_goal"][done] = self._goals[done]
+        stuck = done & (self._goals == self._starts).all(axis=1)
+        if stuck.any():
+            end_episodes(self.venv, stuck)
         for key, rows in self._start_rows.items():
             rows[done] = observations[key][done]
 

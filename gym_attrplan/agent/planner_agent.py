@@ -32,6 +32,9 @@ from gym_attrplan.models import SuccessModel
 Observation = dict[str, npt.NDArray[Any]]
 CallbackLike = BaseCallback | list[BaseCallback] | Any | None
 
+RESTLESSNESS = 0.5
+"""Share of random actions once patience with a hop is at its end."""
+
 MIN_ATTEMPTS = 200
 """Attempts below which no success model is fitted: the table then knows as much."""
 
@@ -285,12 +288,15 @@ class AttributePlannerAgent:
         journey = self.navigator.advance(state, batch, starts.astype(np.bool_))
         batch = {**batch, "desired_goal": journey.targets}
         deterministic = deterministic and not self.planner_options.sample_actions
-        actions = self._act(self.low_level, batch, deterministic)
-        if deterministic:
-            self._replace(actions, self.navigator.impatient(journey), self.low_level, batch)
+        actions = np.asarray(self.low_level.predict(batch, deterministic=deterministic)[0])
         if journey.lost.any():
             free = {**batch, "desired_goal": np.full_like(journey.targets, FREE)}
-            self._replace(actions, journey.lost, self.explorer, free)
+            lost = {key: part[journey.lost] for key, part in free.items()}
+            actions[journey.lost] = self.explorer.predict(lost, deterministic=False)[0]
+        restless = self.navigator.impatient(journey)
+        restless &= self._rng.random(n) < RESTLESSNESS
+        for i in np.flatnonzero(restless):
+            actions[i] = self.action_space.sample()
         return (actions[0] if single else actions), journey
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
@@ -341,23 +347,6 @@ class AttributePlannerAgent:
                     f"received shape {np.shape(observation[key])}."
                 )
         return batch, single
-
-    @staticmethod
-    def _act(model: Any, batch: Observation, deterministic: bool) -> npt.NDArray[Any]:
-        actions, _ = model.predict(batch, deterministic=deterministic)
-        return np.asarray(actions)
-
-    def _replace(
-        self,
-        actions: npt.NDArray[Any],
-        rows: npt.NDArray[np.bool_],
-        model: Any,
-        batch: Observation,
-    ) -> None:
-        """Sample the chosen rows' actions from a model."""
-        if rows.any():
-            some = {key: part[rows] for key, part in batch.items()}
-            actions[rows] = self._act(model, some, deterministic=False)
 
     # --- an SB3 citizen ---------------------------------------------------------------------
 

@@ -123,9 +123,11 @@ class VectorEnvAdapter(VecEnv):
     # --- the batch as SB3 asks for it -------------------------------------------------------
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The batch's attribute, once for each index: one object holds all environments."""
-        value = getattr(self._holder(attr_name), attr_name)
-        return [value for _ in self._get_indices(indices)]
+        """The batch's attribute, once for each index; or each environment's own, if it has it."""
+        holder = self._holder(attr_name)
+        if holder is None:
+            return self._ask_each(attr_name, indices)
+        return [getattr(holder, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Set an attribute of the whole batch.
@@ -137,13 +139,20 @@ class VectorEnvAdapter(VecEnv):
             raise InvalidEnvironment(
                 f"one object holds all {self.num_envs} environments: set {attr_name!r} for all."
             )
-        setattr(self._holder(attr_name), attr_name, value)
+        holder = self._holder(attr_name)
+        if holder is None:
+            self.envs.unwrapped.set_attr(attr_name, [value] * self.num_envs)  # type: ignore[attr-defined]
+        else:
+            setattr(holder, attr_name, value)
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the batch's method once; its answer stands for each index, as HER wants it."""
-        answer = getattr(self._holder(method_name), method_name)(*args, **kwargs)
+        """Call the batch's method once, for every index; or each environment's own."""
+        holder = self._holder(method_name)
+        if holder is None:
+            return self._ask_each(method_name, indices, *args, **kwargs)
+        answer = getattr(holder, method_name)(*args, **kwargs)
         return [answer for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
@@ -162,13 +171,21 @@ class VectorEnvAdapter(VecEnv):
         self.envs.close()
 
     def _holder(self, name: str) -> Any:
-        """The outermost layer of wrappers that has the attribute."""
+        """The outermost layer of wrappers that has the attribute; None if no layer has it."""
         layer: Any = self.envs
         while not hasattr(layer, name):
             if not hasattr(layer, "env"):
-                raise AttributeError(f"{self.envs} has no attribute {name!r}.")
+                return None
             layer = layer.env
         return layer
+
+    def _ask_each(self, name: str, indices: VecEnvIndices, *args: Any, **kwargs: Any) -> list[Any]:
+        """What each environment of a sync or async vector answers."""
+        vector: Any = self.envs.unwrapped
+        if not hasattr(vector, "call"):
+            raise AttributeError(f"{self.envs} has no attribute {name!r}.")
+        answers = vector.call(name, *args, **kwargs)
+        return [answers[i] for i in self._get_indices(indices)]
 
 
 def _row(info: Mapping[str, Any], i: int) -> Info:

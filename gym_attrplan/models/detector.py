@@ -174,6 +174,7 @@ class AttributeDetector:
                 "Label more states, or write the attribute function by hand."
             )
         inputs = {key: to_tensor(row) for key, row in rows.items()}
+        self.report = None
         self._network.load_state_dict(self._initial)
         self._network.learn_scale(inputs)
         fit = fit_network(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +102,9 @@ def fit_network(
         progress_bar: Whether to show a bar over the epochs.
         logger: Receives ``<name>/loss`` and ``<name>/held_out_loss`` every epoch.
         name: Of the bar and of the logger's keys.
+
+    Raises:
+        InvalidData: If the loss is never finite.
     """
     training = _Training(network, inputs, targets, loss, settings, rng)
     epochs = range(1, settings.max_epochs + 1)
@@ -118,6 +122,11 @@ def fit_network(
             best_epoch = epoch
         elif epoch - best_epoch >= settings.patience:
             break
+    if not math.isfinite(training.best_loss):
+        raise InvalidData(
+            f"training {name} diverged: the held-out loss was never finite. Look for NaN and "
+            f"infinity in the observations, or lower learning_rate={settings.learning_rate}."
+        )
     training.restore()
     return Fit(epoch, training.best_loss, training.held_out_logits(), training.held_out_targets)
 

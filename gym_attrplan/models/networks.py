@@ -135,19 +135,24 @@ class WordsExtractor(BaseFeaturesExtractor):
     ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class": WordsExtractor})``
 
     Each word number of the observation has a row in the table, and so has each value of each
-    attribute: a goal's value is a word while the attribute does not have it. The rows of all words
-    are added up; no multi-hot vector is ever built.
+    attribute: a goal's value is a word while the attribute does not have it. With ``pairs``, an
+    observation's word *together with* an attribute that must change is a word too, so that what
+    stands where and what is wanted of it need not be brought together by the layers above, which
+    learn it slowly. The rows of all words are added up; no multi-hot vector is ever built.
 
     Args:
         observation_space: The ``Dict`` space of an attribute environment whose ``observation``
             holds word numbers, 0 for none; its upper bound is the largest number.
         n_features: Length of a row, and so of the output.
+        pairs: Whether words are also paired with the attributes that must change.
 
     Raises:
         InvalidEnvironment: If there are no goal keys, or the observation holds no words.
     """
 
-    def __init__(self, observation_space: spaces.Dict, n_features: int = 128) -> None:
+    def __init__(
+        self, observation_space: spaces.Dict, n_features: int = 128, *, pairs: bool = True
+    ) -> None:
         super().__init__(observation_space, features_dim=n_features)
         words = observation_space.spaces.get("observation")
         goal = observation_space.spaces.get("desired_goal")
@@ -162,20 +167,30 @@ class WordsExtractor(BaseFeaturesExtractor):
         sizes = goal.high.astype(np.int64) + 1
         first = 1 + n_words + np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self.register_buffer("_first", torch.as_tensor(first, dtype=torch.int32))
-        n_rows = 1 + n_words + int(sizes.sum())
-        self.bag = nn.EmbeddingBag(n_rows, n_features, mode="sum", padding_idx=0)
+        self.register_buffer("_columns", torch.arange(len(sizes), dtype=torch.int32))
         # So many rows are added up; this keeps the sum's variance at about one.
         scale = (words.shape[0] + len(sizes)) ** -0.5
-        with torch.no_grad():
-            self.bag.weight.mul_(scale)
+        self.bag = _bag(1 + n_words + int(sizes.sum()), n_features, scale, padding_idx=0)
+        self.pair_bag = _bag((1 + n_words) * len(sizes), n_features, scale) if pairs else None
         self.bias = nn.Parameter(torch.zeros(n_features))
 
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, n_features)``."""
         # SB3 turns whole numbers into floats; up to 2 ** 24 they come back exactly.
-        words = [observations["observation"].int(), self.goal_words(observations)]
-        features: torch.Tensor = torch.relu(self.bag(torch.cat(words, dim=1)) + self.bias)
-        return features
+        words, changes = observations["observation"].int(), self.goal_words(observations)
+        features: torch.Tensor = self.bag(torch.cat([words, changes], dim=1)) + self.bias
+        if self.pair_bag is not None:
+            features = features + self.pair_bag(*self._pairs(words, changes))
+        return torch.relu(features)
+
+    def _pairs(
+        self, words: torch.Tensor, changes: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The numbers of all pairs, one sample after another, and where each sample's begin."""
+        said = (words > 0).unsqueeze(2) & (changes > 0).unsqueeze(1)
+        numbers = words.unsqueeze(2) * len(self._columns) + self._columns  # type: ignore[arg-type]
+        n_pairs = said.sum((1, 2), dtype=torch.int32)
+        return numbers[said], torch.cumsum(n_pairs, 0, dtype=torch.int32) - n_pairs
 
     def goal_words(self, observations: Observations) -> torch.Tensor:
         """``(n, n_attributes)`` a word for each attribute that must change, 0 for the others."""
@@ -183,6 +198,13 @@ class WordsExtractor(BaseFeaturesExtractor):
         desired = observations["desired_goal"].int()
         changes = (desired >= 0) & (desired != achieved)
         return torch.where(changes, desired + self._first, 0)  # type: ignore[operator]
+
+
+def _bag(n_rows: int, n_features: int, scale: float, **options: Any) -> nn.EmbeddingBag:
+    bag = nn.EmbeddingBag(n_rows, n_features, mode="sum", **options)
+    with torch.no_grad():
+        bag.weight.mul_(scale)
+    return bag
 
 
 def holds_words(space: spaces.Space[Any] | None) -> bool:

@@ -86,6 +86,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
             env.observation_space, function, goal_sampler, step_penalty, terminate_on_success, text
         )
         self._last_observation: Any = None
+        self._cut = False
         self._set_goal(np.full(len(self.attribute_space), FREE, self.attribute_space.dtype))
 
     def reset(
@@ -101,6 +102,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         goal = None if wanted is None else self.attribute_space.goal(wanted)
         self._seed_goals(seed)
         observation, info = self.env.reset(seed=seed, options=options or None)
+        self._cut = False
         achieved = self._read(observation)
         self._set_goal(self._sample_goals(achieved[None])[0] if goal is None else goal)
         info = {**info, "attributes": achieved, "is_success": self._met(achieved)}
@@ -119,8 +121,13 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
             "env_terminated": bool(ended),
         }
         terminated = bool(ended) or (met and self.terminate_on_success)
+        truncated = bool(truncated) or self._cut
         reward = float(met) - self.step_penalty
-        return self._observe(observation, achieved), reward, terminated, bool(truncated), info
+        return self._observe(observation, achieved), reward, terminated, truncated, info
+
+    def truncate_episode(self) -> None:
+        """Have the next step end the episode: nothing more is to be learned where it stands."""
+        self._cut = True
 
     def recompute_attributes(self) -> IntArray:
         """Call the attribute function again on the last observation; the checker compares."""

@@ -101,7 +101,8 @@ class GoalRules:
         if seed is not None:
             # Another stream than the world's: with the very same one, a world that draws its start
             # as a sampler draws goals would start at its goal.
-            entropy = [0 if one is None else one for one in np.ravel(seed)]
+            seeds = seed if isinstance(seed, list) else [seed]
+            entropy = [0 if one is None else int(one) for one in seeds]
             self._rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1,)))
             if self._seen is not None:
                 self._seen.clear()

@@ -88,6 +88,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         shape = (self.num_envs, len(self.attribute_space))
         self._goals: IntArray = np.zeros(shape, self.attribute_space.dtype)
         self._achieved: IntArray = np.zeros(shape, self.attribute_space.dtype)
+        self._cut = np.zeros(self.num_envs, np.bool_)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -103,6 +104,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         goals = None if wanted is None else as_goals(space, wanted, self.num_envs)
         self._seed_goals(seed)
         observations, info = self.env.reset(seed=seed, options=options or None)  # type: ignore[arg-type]
+        self._cut[:] = False
         self._achieved = self._evaluate(observations)
         if self._seen is not None:
             self._seen.add(self._achieved)
@@ -123,10 +125,16 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
             "env_reward": env_rewards,
             "env_terminated": ended,
         }
+        truncated = truncated | self._cut
+        self._cut[:] = False
         done = terminated | truncated
         if done.any():
             observations, info = self._restart(observations, info, done)
         return self._observe(observations), rewards, terminated, truncated, info
+
+    def truncate_episodes(self, where: BoolArray) -> None:
+        """Have the next step end these episodes ``(n_envs,)``: nothing more is to be learned."""
+        self._cut |= where
 
     def _restart(
         self, observations: Any, info: dict[str, Any], done: BoolArray

@@ -201,3 +201,14 @@ def test_while_training_a_met_goal_does_not_end_the_world():
     with endless_goals(venv):
         assert venv.envs[0].terminate_on_success is False
     assert venv.envs[0].terminate_on_success is True
+
+
+def test_a_world_with_nowhere_to_go_begins_anew():
+    env = hop_env(edges=[(0, 1)], max_hop_steps=50)
+    env.reset()
+    observations, *_ = env.step(np.array([1]))  # to 1, from where nothing is known
+    assert observations["desired_goal"].tolist() == [bits(1)]
+    observations, _, dones, _ = env.step(np.array([0]))
+    assert dones.tolist() == [True]
+    assert observations["achieved_goal"].tolist() == [bits(0)]
+    assert observations["desired_goal"].tolist() == [bits(1)]

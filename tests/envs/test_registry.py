@@ -45,6 +45,7 @@ def test_gymnasiums_checker_passes_with_every_render_mode(id_):
         check_env(gym.make(id_))
 
 
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
 @pytest.mark.parametrize("obs_type", OBS_TYPES)
 @pytest.mark.parametrize("id_", GRIDS)
 def test_all_three_checkers_pass(id_, obs_type):

@@ -38,18 +38,42 @@ def test_goal_words_name_the_changes_wanted_and_nothing_else():
 
 
 def test_features_are_the_sum_of_the_words_rows():
-    extractor = WordsExtractor(SPACE, n_features=6)
+    extractor = WordsExtractor(SPACE, n_features=6, pairs=False)
     rows = extractor.bag.weight
     features = extractor(batch([3, 10, 0, 0], [0, 1], [2, 1]))
     expected = torch.relu(rows[3] + rows[10] + rows[13] + extractor.bias)
     torch.testing.assert_close(features[0], expected)
 
 
+def test_words_are_paired_with_the_attributes_that_must_change():
+    extractor = WordsExtractor(SPACE, n_features=6)
+    rows, pairs = extractor.bag.weight, extractor.pair_bag.weight
+    features = extractor(batch([3, 10, 0, 0], [0, 1], [2, 1]))
+    # Only the lamp, attribute 0 of 2, must change: words 3 and 10 with it are pairs 6 and 20.
+    words = rows[3] + rows[10] + rows[13]
+    expected = torch.relu(words + pairs[6] + pairs[20] + extractor.bias)
+    torch.testing.assert_close(features[0], expected)
+
+
+def test_samples_keep_their_pairs_apart():
+    extractor = WordsExtractor(SPACE, n_features=6)
+    samples = [
+        batch([3, 10, 0, 0], [0, 1], [0, 1]),
+        batch([1, 2, 4, 5], [0, 1], [2, 0]),
+        batch([7, 0, 0, 0], [0, 1], [-1, 0]),
+    ]
+    together = {key: torch.cat([one[key] for one in samples]) for key in samples[0]}
+    alone = torch.cat([extractor(one) for one in samples])
+    torch.testing.assert_close(extractor(together), alone)
+
+
 def test_padding_says_nothing_and_learns_nothing():
     extractor = WordsExtractor(SPACE, n_features=6)
-    extractor(batch([0, 0, 0, 0], [0, 1], [0, 1])).sum().backward()
-    assert not extractor.bag.weight[0].any()
+    features = extractor(batch([0, 0, 0, 0], [0, 1], [0, 1]))
+    features.sum().backward()
+    assert not features.any()
     assert not extractor.bag.weight.grad.any()
+    assert not extractor.pair_bag.weight.grad.any()
 
 
 @pytest.mark.parametrize("id_", ["AttrSwitches-v0", "AttrCrafting-v0"])

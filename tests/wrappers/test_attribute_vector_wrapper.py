@@ -114,3 +114,13 @@ def test_a_seed_makes_the_default_goals_reproducible():
         return np.stack(seen)
 
     np.testing.assert_array_equal(goals(), goals())
+
+
+def test_episodes_can_be_told_to_end_with_their_next_step():
+    envs = make(2, goal_sampler=lambda achieved, rng: ["four"] * len(achieved))
+    envs.reset(seed=0)
+    envs.truncate_episodes(np.array([True, False]))
+    assert envs.step(np.ones(2, np.int64))[3].tolist() == [True, False]
+    observations, _, _, truncated, _ = envs.step(np.ones(2, np.int64))
+    assert truncated.tolist() == [False, False]
+    assert observations["observation"].tolist() == [1, 2]

@@ -305,3 +305,12 @@ def test_a_negative_step_penalty_is_refused():
 def test_a_space_is_taken_as_it_is():
     space = AttributeSpace(BITS)
     assert AttributeWrapper(GenericTestEnv(), space, three_bits).attribute_space == space
+
+
+def test_an_episode_can_be_told_to_end_with_its_next_step():
+    env = make()
+    env.reset(options={"goal": "four"})
+    env.truncate_episode()
+    assert env.step(0)[2:4] == (False, True)
+    env.reset(options={"goal": "four"})
+    assert env.step(0)[2:4] == (False, False)

@@ -201,7 +201,8 @@ class _Training:
 
 def compute_logits(network: nn.Module, inputs: Inputs) -> torch.Tensor:
     """The network's answers in float32, without gradients, in evaluation mode."""
-    network.eval()
+    if network.training:  # walking the modules costs as much as a small network's answer
+        network.eval()
     device = next(network.parameters()).device
     with torch.no_grad(), _autocast(device):
         logits: torch.Tensor = network(inputs)

@@ -26,6 +26,7 @@ from torch import nn
 from gym_attrplan.error import InvalidData, InvalidEnvironment, NotFitted
 from gym_attrplan.models.fitting import (
     Array,
+    Fit,
     FitSettings,
     Inputs,
     answer_in_batches,
@@ -197,22 +198,7 @@ class SuccessModel(nn.Module):
             logger=logger,
             name="success",
         )
-        pair = torch.stack([torch.zeros_like(fit.logits), fit.logits], dim=1)[:, None]
-        temperature = fit_temperatures(pair, fit.targets[:, None])[0]
-        self.inverse_temperature.copy_(1.0 / temperature)
-        self.base_rate.fill_(-1.0)
-        calibrated = fit.logits * self.inverse_temperature
-        return SuccessReport(
-            trained=True,
-            n_examples=len(reached),
-            n_held_out=len(fit.targets),
-            success_rate=float(reached.mean()),
-            epochs=fit.epochs,
-            loss=fit.loss,
-            error=float(((fit.logits > 0) != (fit.targets > 0)).float().mean()),
-            calibration_error_before=calibration_error(fit.logits.sigmoid(), fit.targets),
-            calibration_error_after=calibration_error(calibrated.sigmoid(), fit.targets),
-        )
+        return self._calibrate(fit, reached)
 
     def predict(self, observations: Mapping[str, Array]) -> npt.NDArray[np.float32]:
         """Calibrated probabilities ``(n,)`` of reaching ``desired_goal``.
@@ -236,6 +222,26 @@ class SuccessModel(nn.Module):
         logits = answer_in_batches(self, rows) * self.inverse_temperature.cpu()
         probs: npt.NDArray[np.float32] = logits.sigmoid().numpy()
         return probs
+
+    def _calibrate(self, fit: Fit, reached: npt.NDArray[np.bool_]) -> SuccessReport:
+        pair = torch.stack([torch.zeros_like(fit.logits), fit.logits], dim=1)[:, None]
+        self.inverse_temperature.copy_(1.0 / fit_temperatures(pair, fit.targets[:, None])[0])
+        self.base_rate.fill_(-1.0)
+        before, after = (
+            calibration_error(logits.sigmoid(), fit.targets)
+            for logits in (fit.logits, fit.logits * self.inverse_temperature)
+        )
+        return SuccessReport(
+            trained=True,
+            n_examples=len(reached),
+            n_held_out=len(fit.targets),
+            success_rate=float(reached.mean()),
+            epochs=fit.epochs,
+            loss=fit.loss,
+            error=float(((fit.logits > 0) != (fit.targets > 0)).float().mean()),
+            calibration_error_before=before,
+            calibration_error_after=after,
+        )
 
     def _settle_for_base_rate(self, reached: npt.NDArray[np.bool_]) -> SuccessReport:
         n = len(reached)

@@ -41,9 +41,8 @@ def counter_detector() -> AttributeDetector:
     """Reads the bits of :class:`GenericTestEnv`'s counter."""
     counts = np.arange(400) % 8
     detector = AttributeDetector(spaces.Discrete(8), BITS, net_arch=(32,), device="cpu")
-    detector.fit(
-        counts, np.stack([counts >> 2 & 1, counts >> 1 & 1, counts & 1], axis=1), max_epochs=8
-    )
+    bits = np.stack([counts >> 2 & 1, counts >> 1 & 1, counts & 1], axis=1)
+    detector.fit(counts, bits, max_epochs=8)
     return detector
 
 

@@ -10,6 +10,7 @@ from gymnasium import spaces
 from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
@@ -52,9 +53,13 @@ def build(
     policy: str,
     venv: VecEnv,
     kwargs: dict[str, Any],
+    *,
+    anneal: bool,
     **common: Any,
 ) -> BaseAlgorithm:
     """The algorithm on the worlds, with our defaults where ``kwargs`` says nothing.
+
+    With ``anneal`` the learning rate falls to a tenth while it learns.
 
     Raises:
         InvalidEnvironment: If the algorithm cannot take the action space.
@@ -64,6 +69,9 @@ def build(
         **policy_defaults(venv.observation_space),
         **kwargs.get("policy_kwargs", {}),
     }
+    if anneal and "learning_rate" in options:
+        rate = float(options["learning_rate"])
+        options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0)
     try:
         return algorithm(policy, venv, **options)
     except AssertionError as error:

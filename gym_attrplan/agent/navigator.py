@@ -29,8 +29,8 @@ class PlannerOptions:
         first_edge: Whether the success model judges the edges out of the state at hand.
         memory: Whether nodes visited and edges failed within an episode become dearer.
         sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
-        patience: Steps on one hop after which every other action is a random one: a policy that
-            runs in a circle gets out of it. None never does.
+        retry_cost: What an action costs for each time it was tried in the same situation of the
+            episode, in nats; for policies with discrete actions, followed deterministically.
         unreachable: What to do about a goal the graph does not reach: head for the reachable
             node that meets most of it (``nearest``), or let the explorer act (``explore``).
     """
@@ -39,7 +39,7 @@ class PlannerOptions:
     first_edge: bool = True
     memory: bool = True
     sample_actions: bool = False
-    patience: int | None = 16
+    retry_cost: float = 4.0
     unreachable: Literal["nearest", "explore"] = "nearest"
 
 
@@ -50,7 +50,7 @@ PLANNERS = {
         first_edge=False,
         memory=False,
         sample_actions=True,
-        patience=None,
+        retry_cost=0.0,
     ),
 }
 """The default, better than the paper's; and the paper's, to the letter."""
@@ -68,6 +68,7 @@ class Journey:
         n_steps: ``(n,)`` steps on the running hop.
         lost: Where no plan leads on, and the explorer acts.
         memory: What this episode made dearer.
+        tries: Which actions it tried where.
     """
 
     goals: IntArray
@@ -77,9 +78,10 @@ class Journey:
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
     memory: EpisodeMemory = field(repr=False)
+    tries: EpisodeMemory = field(repr=False)
 
     @classmethod
-    def begin(cls, achieved: IntArray, goals: IntArray) -> Journey:
+    def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
         """Nobody has moved yet."""
         n = len(goals)
         return cls(
@@ -90,6 +92,7 @@ class Journey:
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
             memory=EpisodeMemory(n),
+            tries=EpisodeMemory(n, fail_cost=retry_cost),
         )
 
 
@@ -128,7 +131,8 @@ class Navigator:
         """
         achieved, goals = observations["achieved_goal"], observations["desired_goal"]
         if journey is None or len(journey.goals) != len(goals):
-            journey, new_episode = Journey.begin(achieved, goals), np.ones(len(goals), np.bool_)
+            journey = Journey.begin(achieved, goals, self.options.retry_cost)
+            new_episode = np.ones(len(goals), np.bool_)
         asked_anew = new_episode | (goals != journey.goals).any(axis=1)
         moved = (achieved != journey.starts).any(axis=1) & ~asked_anew
         failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~asked_anew
@@ -143,12 +147,6 @@ class Navigator:
             self._aim(journey, rows, observations)
         return journey
 
-    def impatient(self, journey: Journey) -> BoolArray:
-        """``(n,)`` where a hop takes so long that π must be running in a circle."""
-        if self.options.patience is None:
-            return np.zeros(len(journey.n_steps), np.bool_)
-        return journey.n_steps > self.options.patience
-
     def _remember(
         self,
         journey: Journey,
@@ -158,11 +156,12 @@ class Navigator:
         failed: BoolArray,
     ) -> None:
         """Note where each episode has been and which hops did not work."""
-        if not self.options.memory:
-            return
         memory = journey.memory
         if asked_anew.any():
             memory.reset(np.flatnonzero(asked_anew))
+            journey.tries.reset(np.flatnonzero(asked_anew))
+        if not self.options.memory:
+            return
         strayed = moved & (achieved != journey.targets).any(axis=1)
         sources, targets = journey.edges.T
         left = np.flatnonzero(moved & (sources >= 0))

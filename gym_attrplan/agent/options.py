@@ -36,6 +36,7 @@ class AgentOptions:
         bonus_scale: Factor on the exploration bonus.
         decay: γ of c_π: what older attempts at an edge keep when an epoch begins.
         epoch_steps: Steps between two epochs.
+        anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
         low_level_kwargs: For the algorithm that hops.
         exploration_kwargs: For the PPO that explores.
         seed: Of networks, actions, neighbours and worlds.
@@ -54,6 +55,7 @@ class AgentOptions:
     bonus_scale: float = 0.1
     decay: float = 0.9
     epoch_steps: int = 16_384
+    anneal: bool = True
     low_level_kwargs: dict[str, Any] = field(default_factory=dict)
     exploration_kwargs: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None

@@ -23,6 +23,7 @@ from gym_attrplan.agent.low_level import build, find_algorithm
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
+from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
 from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidEnvironment, InvalidGoal
@@ -31,9 +32,6 @@ from gym_attrplan.models import SuccessModel
 
 Observation = dict[str, npt.NDArray[Any]]
 CallbackLike = BaseCallback | list[BaseCallback] | Any | None
-
-RESTLESSNESS = 0.5
-"""Share of random actions once patience with a hop is at its end."""
 
 MIN_ATTEMPTS = 200
 """Attempts below which no success model is fitted: the table then knows as much."""
@@ -115,13 +113,19 @@ class AttributePlannerAgent:
             options.policy,
             self._hops,
             options.low_level_kwargs,
+            anneal=options.anneal,
             **common,
         )
         self.explorer: Any = (
             RandomExplorer(worlds, seed=options.seed)
             if formula is None
             else build(
-                find_algorithm("ppo"), options.policy, worlds, options.exploration_kwargs, **common
+                find_algorithm("ppo"),
+                options.policy,
+                worlds,
+                options.exploration_kwargs,
+                anneal=False,
+                **common,
             )
         )
 
@@ -288,15 +292,14 @@ class AttributePlannerAgent:
         journey = self.navigator.advance(state, batch, starts.astype(np.bool_))
         batch = {**batch, "desired_goal": journey.targets}
         deterministic = deterministic and not self.planner_options.sample_actions
-        actions = np.asarray(self.low_level.predict(batch, deterministic=deterministic)[0])
+        if deterministic and self.planner_options.retry_cost and knows_action_probs(self.low_level):
+            actions = least_tried_actions(self.low_level, batch, journey.tries)
+        else:
+            actions = np.asarray(self.low_level.predict(batch, deterministic=deterministic)[0])
         if journey.lost.any():
             free = {**batch, "desired_goal": np.full_like(journey.targets, FREE)}
             lost = {key: part[journey.lost] for key, part in free.items()}
             actions[journey.lost] = self.explorer.predict(lost, deterministic=False)[0]
-        restless = self.navigator.impatient(journey)
-        restless &= self._rng.random(n) < RESTLESSNESS
-        for i in np.flatnonzero(restless):
-            actions[i] = self.action_space.sample()
         return (actions[0] if single else actions), journey
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:

@@ -125,22 +125,12 @@ def test_a_goal_that_holds_asks_for_no_change():
     assert (target(journey), journey.lost.tolist()) == ("100", [False])
 
 
-def test_patience_ends_after_so_many_steps_on_one_hop():
-    guide = navigator(graph("000>100"), patience=2, max_hop_steps=9)
-    journey = None
-    seen = []
-    for _ in range(4):
-        journey = guide.advance(journey, see("000", "a"), OLD)
-        seen.append(bool(guide.impatient(journey)[0]))
-    assert seen == [False, False, True, True]
-
-
 def test_the_papers_planner_is_the_paper_to_the_letter():
     paper = checked_options("paper")
     assert paper == PLANNERS["paper"]
     assert (paper.estimator, paper.first_edge, paper.memory) == ("success_ratio", False, False)
     assert paper.sample_actions
-    assert paper.patience is None
+    assert paper.retry_cost == 0.0
 
 
 def test_an_unknown_planner_is_refused():

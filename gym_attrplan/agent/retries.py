@@ -1,0 +1,69 @@
+"""Getting out of circles: an action that was tried in the same situation before costs more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.distributions import CategoricalDistribution
+from stable_baselines3.common.policies import ActorCriticPolicy
+
+from gym_attrplan.graph import EpisodeMemory
+
+Observations = dict[str, npt.NDArray[Any]]
+
+
+def knows_action_probs(model: BaseAlgorithm) -> bool:
+    """Whether the policy gives each of a few actions a probability."""
+    discrete = isinstance(model.action_space, spaces.Discrete)
+    return discrete and isinstance(model.policy, ActorCriticPolicy)
+
+
+def least_tried_actions(
+    model: BaseAlgorithm, observations: Observations, memory: EpisodeMemory
+) -> npt.NDArray[np.int64]:
+    """The likeliest action of each row, less what having tried it there before costs.
+
+    A policy that is followed deterministically and errs does so for ever: it comes back to where
+    it was and does the same again. Counting its tries makes it search instead.
+
+    Args:
+        model: A model that :func:`knows_action_probs`.
+        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
+        memory: Counts the tries of each row's episode; ``fail_cost`` is what one costs.
+    """
+    scores = _log_probs(model, observations)
+    n, n_actions = scores.shape
+    situation = _fingerprints(observations)
+    rows, actions = np.divmod(np.arange(n * n_actions), n_actions)
+    scores -= memory.extra_cost(rows, situation[rows], actions).reshape(n, n_actions)
+    chosen: npt.NDArray[np.int64] = scores.argmax(axis=1)
+    memory.fail(np.arange(n), situation, chosen)
+    return chosen
+
+
+def _log_probs(model: BaseAlgorithm, observations: Observations) -> npt.NDArray[np.float64]:
+    policy = model.policy
+    assert isinstance(policy, ActorCriticPolicy)
+    policy.set_training_mode(False)
+    with torch.no_grad():
+        distribution = policy.get_distribution(policy.obs_to_tensor(observations)[0])
+    assert isinstance(distribution, CategoricalDistribution)
+    log_probs: npt.NDArray[np.float64] = distribution.distribution.logits.double().cpu().numpy()
+    return log_probs
+
+
+def _fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
+    """A number for each row that equal rows share; that others share it is next to impossible."""
+    total = np.zeros(len(observations["achieved_goal"]), np.uint64)
+    for i, (_, rows) in enumerate(sorted(observations.items())):
+        raw = np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)
+        words = np.zeros((len(raw), -(-raw.shape[1] // 8) * 8), np.uint8)
+        words[:, : raw.shape[1]] = raw
+        factors = np.random.default_rng(i).integers(2**63, size=words.shape[1] // 8) * 2 + 1
+        total += (words.view(np.uint64) * factors.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
+    return (total >> np.uint64(1)).astype(np.int64)

@@ -1,0 +1,64 @@
+"""Tried actions cost more: a policy that errs searches instead of running in a circle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import A2C, DQN, PPO
+from testing_env import GenericTestEnv, three_bits
+
+from gym_attrplan import AttributeWrapper
+from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
+from gym_attrplan.graph import EpisodeMemory
+
+
+@pytest.fixture(scope="module")
+def stubborn():
+    """A policy that gives action 0 a probability of 0.9 whatever it sees."""
+    env = AttributeWrapper(GenericTestEnv(), ["four", "two", "one"], three_bits)
+    model = A2C("MultiInputPolicy", env)
+    with torch.no_grad():
+        model.policy.action_net.weight.zero_()
+        model.policy.action_net.bias.copy_(torch.tensor([0.9, 0.1]).log())
+    return model
+
+
+def see(*counts):
+    rows = np.array(counts)
+    bits = np.stack([rows >> 2 & 1, rows >> 1 & 1, rows & 1], axis=1).astype(np.int8)
+    goal = np.zeros((len(rows), 3), np.int8)
+    return {"observation": rows, "achieved_goal": bits, "desired_goal": goal}
+
+
+def test_the_likeliest_action_comes_first_and_the_other_when_it_did_not_help(stubborn):
+    memory = EpisodeMemory(1, fail_cost=4.0)
+    taken = [int(least_tried_actions(stubborn, see(3), memory)[0]) for _ in range(4)]
+    assert taken == [0, 1, 0, 1]  # log(0.9 / 0.1) = 2.2 is less than what one try costs
+
+
+def test_a_small_cost_gives_the_likelier_action_more_tries(stubborn):
+    memory = EpisodeMemory(1, fail_cost=1.0)
+    taken = [int(least_tried_actions(stubborn, see(3), memory)[0]) for _ in range(4)]
+    assert taken == [0, 0, 0, 1]
+
+
+def test_another_situation_another_row_and_another_episode_start_afresh(stubborn):
+    memory = EpisodeMemory(2, fail_cost=4.0)
+    assert least_tried_actions(stubborn, see(3, 4), memory).tolist() == [0, 0]
+    assert least_tried_actions(stubborn, see(5, 4), memory).tolist() == [0, 1]
+    memory.reset([1])
+    assert least_tried_actions(stubborn, see(3, 4), memory).tolist() == [1, 0]
+
+
+def test_a_goal_is_part_of_the_situation(stubborn):
+    memory = EpisodeMemory(1, fail_cost=4.0)
+    least_tried_actions(stubborn, see(3), memory)
+    other = {**see(3), "desired_goal": np.ones((1, 3), np.int8)}
+    assert least_tried_actions(stubborn, other, memory).tolist() == [0]
+
+
+def test_only_policies_with_action_probabilities_can_be_asked():
+    env = AttributeWrapper(GenericTestEnv(), ["four", "two", "one"], three_bits)
+    assert knows_action_probs(PPO("MultiInputPolicy", env))
+    assert not knows_action_probs(DQN("MultiInputPolicy", env))

@@ -25,6 +25,7 @@ EXTRAS["dev"] = [
     "ruff",
     "mypy",
     "scipy-stubs",
+    "types-PyYAML",
     "pre-commit",
     # The peers that benchmarks/graph_scale.py runs beside our planner.
     "igraph",
@@ -49,7 +50,9 @@ setup(
         "scipy>=1.14",
         "torch>=2.3",
         "stable-baselines3>=2.7",
+        "pyyaml>=6",
         "rich>=13",
+        "safetensors>=0.4",
         "tqdm>=4.66",
     ],
     extras_require=EXTRAS,

@@ -6,6 +6,7 @@ with the same (suite, env, task, method, budget, seed) the newest counts.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.metadata
 import json
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
 PACKAGES = (
     "torch",
     "stable-baselines3",
@@ -62,7 +63,7 @@ def append(
         "extra": extra or {},
         "command": _command(),
         "commit": _commit(),
-        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "versions": _versions(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -87,8 +88,20 @@ def _command() -> str:
     return shlex.join(["python", str(name), *sys.argv[1:]])
 
 
+def _versions() -> dict[str, str]:
+    """Of the packages that are here."""
+    versions = {}
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return versions
+
+
 def _commit() -> str:
-    """The commit the figures were measured at, marked when the tree had changes on top of it."""
+    """The commit the figures were measured at, marked when the tree had changes on top of it.
+
+    A copy of the tree without its history is told by the variable GIT_COMMIT.
+    """
     try:
         answer = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12"],
@@ -98,5 +111,5 @@ def _commit() -> str:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return os.environ.get("GIT_COMMIT", "unknown")
     return answer.stdout.strip()

@@ -1,9 +1,9 @@
 """What the attribute wrappers cost: CartPole raw, with 8 attributes, and 256 worlds at once.
 
 ``python benchmarks/wrapper_overhead.py`` prints microseconds per environment step, all from one
-run, and what the wrapper adds beyond the attribute function itself, which is timed alone. Raw, function
-and wrapped are timed in turn, and what is added is the median of the differences within each turn, so
-that a machine that is busy for a while does not decide the figure.
+run, and what the wrapper adds beyond the attribute function itself, which is timed alone. Raw,
+function and wrapped are timed in turn, and what is added is the median of the differences within
+each turn, so that a machine that is busy for a while does not decide the figure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: ``attrplan check``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | check``."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import yaml
 
-from gym_attrplan.error import AttrPlanError
+from gym_attrplan.error import AttrPlanError, InvalidOption
 from gym_attrplan.wrappers import check_attribute_env
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the answer is the exit status: 0, 1 for a failure said in one line."""
+    """Run one command; the answer is the exit status: 0, or 1 for a failure said in one line."""
     options = _parser().parse_args(arguments)
     try:
-        for package in options.gym_packages:
+        for package in getattr(options, "gym_packages", []):
             importlib.import_module(package)
         options.run(options)
     except (AttrPlanError, gym.error.Error, ImportError) as error:
@@ -33,6 +35,36 @@ def _parser() -> argparse.ArgumentParser:
         prog="attrplan", description="Agents that do what you ask, by planning over attributes."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="train, plan and compare, with pictures")
+    demo.add_argument("--out", default="attrplan-demo", metavar="DIR")
+    demo.add_argument("--total-timesteps", type=int, default=1_000_000)
+    demo.add_argument("--seed", type=int, default=0)
+    demo.set_defaults(run=_demo)
+
+    train = commands.add_parser("train", help="train an agent and save it")
+    _add_env_arguments(train)
+    train.add_argument("--total-timesteps", type=int)
+    train.add_argument("--n-envs", type=int, help="worlds of an id that has a batched twin")
+    train.add_argument("--config", type=Path, metavar="YML", help="hyper-parameters by id")
+    train.add_argument("--save", type=Path, default=Path("agent.zip"), metavar="ZIP")
+    train.add_argument("--tensorboard-log", metavar="DIR")
+    train.add_argument("--no-progress", action="store_true", help="show no bar")
+    train.set_defaults(run=_train)
+
+    evaluate = commands.add_parser("evaluate", help="give an agent tasks, print what it solves")
+    _add_env_arguments(evaluate)
+    _add_agent_argument(evaluate)
+    evaluate.add_argument("--n-tasks", type=int, default=1_000)
+    evaluate.add_argument("--planner", nargs="+", default=["robust"], help="robust, paper")
+    evaluate.set_defaults(run=_evaluate)
+
+    plan = commands.add_parser("plan", help="print an agent's plan from a start to a goal")
+    _add_env_arguments(plan)
+    _add_agent_argument(plan)
+    plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
+    plan.set_defaults(run=_plan)
+
     check = commands.add_parser("check", help="hold an attribute environment to its contract")
     _add_env_arguments(check)
     check.set_defaults(run=_check)
@@ -40,7 +72,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("env", metavar="ENV_ID", help="an id of the Gymnasium registry")
+    check = parser.prog.endswith("check")
+    name = ["env"] if check else ["--env"]
+    required: dict[str, Any] = {} if check else {"required": True}
+    parser.add_argument(*name, metavar="ENV_ID", help="an id of the registry", **required)
     parser.add_argument(
         "--env-kwargs", type=_json_object, default={}, metavar="JSON", help='{"size": 8}'
     )
@@ -54,6 +89,10 @@ def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
 
 
+def _add_agent_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", type=Path, required=True, metavar="ZIP", help="what train saved")
+
+
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
@@ -62,6 +101,86 @@ def _json_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"not a JSON object: {text}")
     return value
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from gym_attrplan.report.demo import run_demo
+
+    run_demo(out=options.out, total_timesteps=options.total_timesteps, seed=options.seed)
+
+
+def _train(options: argparse.Namespace) -> None:
+    from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.worlds import as_vec_env
+
+    config = _read_config(options.config, options.env)
+    total = options.total_timesteps or config.get("total_timesteps")
+    if total is None:
+        raise InvalidOption("say how long to train: --total-timesteps, or in the config.")
+    venv = as_vec_env(
+        options.env,
+        n_envs=options.n_envs or config.get("n_envs", 512),
+        env_kwargs={**config.get("env_kwargs", {}), **options.env_kwargs},
+    )
+    agent = AttributePlannerAgent(
+        config.get("policy", "MultiInputPolicy"),
+        venv,
+        seed=options.seed,
+        verbose=1,
+        tensorboard_log=options.tensorboard_log,
+        **config.get("agent", {}),
+    )
+    try:
+        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=0)
+    except KeyboardInterrupt:
+        print("interrupted; what was learned is kept", file=sys.stderr)
+    agent.save(options.save)
+    print(f"saved {options.save}")
+
+
+def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:
+    """The part of a YAML file that belongs to the id."""
+    if path is None:
+        return {}
+    try:
+        table = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise InvalidOption(f"{path} cannot be read: {error}.") from error
+    if not isinstance(table, dict) or env_id not in table:
+        raise InvalidOption(f"{path} has no entry for {env_id}; it has {list(table or {})}.")
+    known = {"total_timesteps", "n_envs", "env_kwargs", "policy", "agent"}
+    unknown = set(table[env_id]) - known
+    if unknown:
+        raise InvalidOption(f"{path} says {sorted(unknown)}; an entry holds {sorted(known)}.")
+    config: dict[str, Any] = table[env_id]
+    return config
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.evaluation import evaluate_tasks
+    from gym_attrplan.agent.worlds import as_vec_env
+
+    agent = AttributePlannerAgent.load(options.agent)
+    n_envs = max(n for n in range(1, 251) if options.n_tasks % n == 0)
+    for planner in options.planner:
+        agent.set_planner(planner)
+        venv = as_vec_env(options.env, n_envs=n_envs, env_kwargs=options.env_kwargs)
+        result = evaluate_tasks(agent, venv, n_tasks=options.n_tasks, seed=options.seed)
+        print(f"{options.env} {planner}: {result}, {result.n_steps.mean():.1f} steps on average")
+
+
+def _plan(options: argparse.Namespace) -> None:
+    from gym_attrplan.agent import AttributePlannerAgent
+
+    agent = AttributePlannerAgent.load(options.agent)
+    env = gym.make(options.env, **options.env_kwargs)
+    goal = {} if options.goal is None else {"goal": options.goal}
+    observation, _ = env.reset(seed=options.seed, options=goal)
+    plan = agent.plan(observation)
+    wanted = agent.attribute_space.describe(observation["desired_goal"])
+    print(f"goal: {wanted}")
+    print("no plan: the goal is not in the explored graph" if plan is None else plan.describe())
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -96,9 +96,9 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
         return options | {"learning_rate": 1e-3}
     if algorithm is PPO:
         n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
-        batch_size = max(64, n_steps * n_envs // 4)
+        batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
-        return options | {"learning_rate": 1e-3, "gamma": 0.97, "ent_coef": 0.01}
+        return options | {"learning_rate": 2e-3, "gamma": 0.97, "ent_coef": 0.01}
     if algorithm is Reinforce:
         return {"n_steps": max(8, min(512, _ROLLOUT // n_envs)), "gamma": 0.97, "ent_coef": 0.01}
     return {"gamma": 0.97, "ent_coef": 0.01}

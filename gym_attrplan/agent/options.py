@@ -48,7 +48,7 @@ class AgentOptions:
     policy: str = "MultiInputPolicy"
     low_level: str | type[BaseAlgorithm] = "ppo"
     exploration: str = "bonus"
-    n_envs: int = 256
+    n_envs: int = 512
     exploration_fraction: float = 0.2
     max_hop_steps: int = 80
     step_penalty: float = 0.02

@@ -17,13 +17,16 @@ from gym_attrplan.error import InvalidEnvironment
 Worlds = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
 
 
-def as_vec_env(env: Worlds, *, n_envs: int = 256) -> VecEnv:
+def as_vec_env(
+    env: Worlds, *, n_envs: int = 512, env_kwargs: dict[str, Any] | None = None
+) -> VecEnv:
     """The worlds as a ``VecEnv``.
 
     Args:
         env: An id of the registry, an environment, a ``gymnasium.vector`` environment that resets
             in the same step, or an SB3 ``VecEnv``.
         n_envs: How many worlds to make of an id that has a batched twin; of others one is made.
+        env_kwargs: For the environment of an id.
 
     Raises:
         InvalidEnvironment: If there are no attributes, or the environment resets in the next step.
@@ -32,9 +35,9 @@ def as_vec_env(env: Worlds, *, n_envs: int = 256) -> VecEnv:
         spec = gym.spec(env)
         if spec.vector_entry_point is not None:
             mode = "vector_entry_point"
-            env = gym.make_vec(env, num_envs=n_envs, vectorization_mode=mode)
+            env = gym.make_vec(env, num_envs=n_envs, vectorization_mode=mode, **env_kwargs or {})
         else:
-            env = gym.make(env)
+            env = gym.make(env, **env_kwargs or {})
     if isinstance(env, VectorEnv):
         env = VectorEnvAdapter(env)
     if not isinstance(env, VecEnv):

@@ -1,0 +1,104 @@
+"""The grid worlds from nothing: train, then solve held-out tasks, ours beside the paper's figures.
+
+``python benchmarks/grids.py`` trains three agents for each of ``AttrSwitches-v0`` and
+``AttrCrafting-v0`` as ``benchmarks/configs/grids.yml`` says and gives each 1,000 tasks of at
+most 300 steps; tasks that hold at the start are left out. One agent serves all planners.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from ledger import append, read
+
+import gym_attrplan  # noqa: F401  registers the environments
+from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
+from gym_attrplan.agent.worlds import as_vec_env
+
+TASKS = {"AttrSwitches-v0": "targets", "AttrCrafting-v0": "items"}
+PAPER = {"AttrSwitches-v0": 83.1, "AttrCrafting-v0": 99.8}
+METHODS = {
+    "ap": PLANNERS["robust"],
+    "ap_paper": PLANNERS["paper"],
+    "ap_no_cpi": replace(PLANNERS["paper"], estimator="exploration_share"),
+}
+CONFIG = Path(__file__).parent / "configs" / "grids.yml"
+
+
+def run(env_id: str, seed: int, total_timesteps: int | None, n_tasks: int) -> None:
+    """Train one agent and evaluate it with every planner; each figure is a line of the ledger."""
+    torch.set_num_threads(1)
+    config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())[env_id]
+    total = total_timesteps or config["total_timesteps"]
+    worlds = as_vec_env(env_id, n_envs=config["n_envs"], env_kwargs=config["env_kwargs"])
+    options = config["agent"]
+    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, device="cpu", **options)
+    agent.learn(total)
+    venv = as_vec_env(env_id, n_envs=250)
+    models: dict[str, Any] = {**METHODS, "random": RandomModel(venv, seed=seed)}
+    for method, model in models.items():
+        if method in METHODS:
+            agent.set_planner(model)
+            model = agent
+        result = evaluate_tasks(model, venv, n_tasks=n_tasks, seed=10_000 + seed)
+        append(
+            "grids",
+            env=env_id,
+            task=TASKS[env_id],
+            method=method,
+            budget=total,
+            seed=seed,
+            n=result.n,
+            successes=result.successes,
+            extra={"mean_steps": float(result.n_steps.mean()), "edges": agent.counts.n_edges},
+        )
+        print(f"{env_id} seed {seed} {method}: {result}", flush=True)
+
+
+def print_table() -> None:
+    """All seeds of the newest budget together, beside the paper."""
+    lines = [line for line in read("grids") if line["successes"] is not None]
+    for env_id, task in TASKS.items():
+        own = [line for line in lines if line["env"] == env_id and line["task"] == task]
+        for method in [*METHODS, "random"]:
+            rows = [line for line in own if line["method"] == method]
+            if not rows:
+                continue
+            newest = max(rows, key=lambda line: line["date"])["budget"]
+            rows = [line for line in rows if line["budget"] == newest]
+            n, solved = sum(row["n"] for row in rows), sum(row["successes"] for row in rows)
+            low, high = wilson_interval(solved, n)
+            seeds = " ".join(f"{row['successes'] / row['n']:.1%}" for row in rows)
+            print(
+                f"{env_id:16} {method:10} {newest:>9,} steps  {solved / n:.2%} "
+                f"({low:.2%} to {high:.2%})  seeds {seeds}  paper {PAPER[env_id]}%"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--envs", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--total-timesteps", type=int, help="instead of the config's")
+    parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument("--jobs", type=int, default=2, help="agents trained at a time")
+    options = parser.parse_args()
+    jobs = [
+        (env_id, seed, options.total_timesteps, options.n_tasks)
+        for env_id in options.envs
+        for seed in options.seeds
+    ]
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+        pool.starmap(run, jobs, chunksize=1)
+    print_table()
+
+
+if __name__ == "__main__":
+    main()

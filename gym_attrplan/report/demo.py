@@ -1,0 +1,119 @@
+"""``attrplan demo``: from nothing to goals nobody trained, in a few minutes, with pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from gym_attrplan.agent import AttributePlannerAgent
+from gym_attrplan.agent.evaluation import RandomModel, TaskResult, evaluate_tasks
+from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.error import DependencyNotInstalled
+from gym_attrplan.report.plots import plot_plan
+
+ENV_ID = "AttrSwitches-v0"
+FARTHEST_GOAL = "targets==12"
+"""Every switch has to be toggled three times."""
+
+
+def run_demo(
+    *,
+    out: str | Path = "attrplan-demo",
+    total_timesteps: int = 1_000_000,
+    n_tasks: int = 200,
+    n_envs: int = 512,
+    seed: int = 0,
+) -> dict[str, TaskResult]:
+    """Train on the switches, plan for a goal 12 transitions away, and compare.
+
+    Args:
+        out: Folder for the agent, a GIF and a picture of the graph.
+        total_timesteps: Steps of training.
+        n_tasks: Random full targets to solve.
+        n_envs: Worlds to train in at once.
+        seed: Of everything.
+
+    Returns:
+        The results of the agent, of its hop policy without a plan, and of random actions.
+    """
+    console, folder = Console(), Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    console.print(
+        f"[bold]{ENV_ID}[/bold]: four switches of four colours, in a new room every episode. "
+        "The agent is given no task: it explores, and learns to change one switch by one colour."
+    )
+    # Short episodes show the agent more rooms in as many steps.
+    worlds = as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"max_episode_steps": 60})
+    agent = AttributePlannerAgent(
+        "MultiInputPolicy", worlds, exploration_fraction=0.1, seed=seed, verbose=0
+    )
+    agent.learn(total_timesteps, progress_bar=True)
+    agent.save(folder / "agent.zip")
+    _show_plan(agent, console, folder, seed)
+    results = _compare(agent, n_tasks=n_tasks, seed=seed + 1)
+    console.print(_table(results))
+    console.print(f"The agent, a GIF of that journey and a picture of the graph are in {folder}/.")
+    return results
+
+
+def _show_plan(agent: AttributePlannerAgent, console: Console, folder: Path, seed: int) -> None:
+    """Plan for the farthest goal, act it out, and draw both."""
+    env = gym.make(ENV_ID, task=FARTHEST_GOAL, render_mode="rgb_array")
+    observation, _ = env.reset(seed=seed)
+    plan = agent.plan(observation)
+    if plan is None:
+        console.print("The goal is not in the explored graph yet: train longer.")
+        return
+    console.print("\n[bold]A goal 12 transitions away, never trained:[/bold]")
+    console.print(plan.describe(), highlight=False)
+    figure = plot_plan(agent.navigator.planner, plan).get_figure(root=True)
+    if figure is not None:
+        figure.savefig(folder / "graph.png", dpi=150)
+    frames, done, state = [env.render()], False, None
+    while not done:
+        action, state = agent.predict(observation, state, deterministic=True)
+        observation, _, terminated, truncated, info = env.step(int(action))
+        frames.append(env.render())
+        done = terminated or truncated
+    env.close()
+    _write_gif(folder / "journey.gif", frames)
+    word = "reached" if info["is_success"] else "not reached"
+    console.print(f"Acted out: {word} after {len(frames) - 1} steps.\n")
+
+
+def _compare(agent: AttributePlannerAgent, *, n_tasks: int, seed: int) -> dict[str, TaskResult]:
+    """The agent beside its own hop policy sent straight to the goal, and random actions."""
+    venv = as_vec_env(ENV_ID, n_envs=min(n_tasks, 200))
+    models: dict[str, Any] = {
+        "agent": agent,
+        "same policy without planning": agent.low_level,
+        "random actions": RandomModel(venv, seed=seed),
+    }
+    return {
+        name: evaluate_tasks(model, venv, n_tasks=n_tasks, seed=seed)
+        for name, model in models.items()
+    }
+
+
+def _table(results: dict[str, TaskResult]) -> Table:
+    table = Table("", "solved", "95% interval", "steps (median)", title="Random full targets")
+    for name, result in results.items():
+        low, high = result.interval
+        steps = f"{np.median(result.n_steps):.0f}"
+        table.add_row(name, f"{result.rate:.1%}", f"{low:.1%} to {high:.1%}", steps)
+    return table
+
+
+def _write_gif(path: Path, frames: list[Any]) -> None:
+    try:
+        import imageio.v3 as imageio
+    except ModuleNotFoundError as error:
+        raise DependencyNotInstalled(
+            'a GIF needs imageio: pip install "gym_attrplan[viz]".'
+        ) from error
+    imageio.imwrite(path, np.stack(frames), duration=200, loop=0)

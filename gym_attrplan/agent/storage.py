@@ -111,7 +111,7 @@ def weights_of(agent: AttributePlannerAgent) -> tuple[Any, Tensors]:
     if agent.success_model is not None:
         weights["success"] = agent.success_model.state_dict()
     tensors: Tensors = {}
-    return _take_apart(weights, "", tensors), tensors
+    return _take_apart(weights, "", tensors, {}), tensors
 
 
 def give_weights(agent: AttributePlannerAgent, apart: tuple[Any, Tensors]) -> None:
@@ -126,16 +126,22 @@ def give_weights(agent: AttributePlannerAgent, apart: tuple[Any, Tensors]) -> No
     agent._navigator = None
 
 
-def _take_apart(value: Any, path: str, tensors: Tensors) -> Any:
-    """A nested value as JSON, with its tensors put aside under their paths."""
+def _take_apart(value: Any, path: str, tensors: Tensors, known: dict[Any, str]) -> Any:
+    """A nested value as JSON, with its tensors put aside under their paths.
+
+    SB3 lists the trunk that actor and critic share three times over; it is put aside once.
+    """
     if isinstance(value, torch.Tensor):
-        tensors[path] = value.detach().cpu().contiguous().clone()
-        return {"tensor": path}
+        place = (value.data_ptr(), value.shape, value.dtype) if value.numel() else path
+        if place not in known:
+            known[place] = path
+            tensors[path] = value.detach().cpu().contiguous().clone()
+        return {"tensor": known[place]}
     if isinstance(value, dict):
-        rows = [[key, _take_apart(one, f"{path}/{key}", tensors)] for key, one in value.items()]
-        return {"dict": rows}
+        parts = [(key, f"{path}/{key}", one) for key, one in value.items()]
+        return {"dict": [[key, _take_apart(one, at, tensors, known)] for key, at, one in parts]}
     if isinstance(value, (list, tuple)):
-        return [_take_apart(one, f"{path}/{i}", tensors) for i, one in enumerate(value)]
+        return [_take_apart(one, f"{path}/{i}", tensors, known) for i, one in enumerate(value)]
     return value
 
 

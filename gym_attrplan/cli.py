@@ -131,7 +131,7 @@ def _train(options: argparse.Namespace) -> None:
         **config.get("agent", {}),
     )
     try:
-        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=0)
+        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=None)
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)

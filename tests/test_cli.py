@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 import pytest
+import torch
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper
@@ -58,3 +59,67 @@ def test_env_kwargs_must_be_a_json_object(capsys, text):
     with pytest.raises(SystemExit):
         main(["check", "CliSound-v0", "--env-kwargs", text])
     assert "not" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """An agent trained on the command line, by a config."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("cli")
+    config = folder / "config.yml"
+    config.write_text(
+        "AttrCrafting-v0:\n"
+        "  total_timesteps: 8_000\n"
+        "  n_envs: 16\n"
+        "  env_kwargs: {max_episode_steps: 100}\n"
+        "  agent:\n"
+        "    exploration: random\n"
+        "    exploration_fraction: 0.5\n"
+        "    low_level_kwargs: {n_steps: 64}\n"
+    )
+    path = folder / "agent.zip"
+    arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config), "--save", str(path)]
+    assert main([*arguments, "--no-progress"]) == 0
+    return path
+
+
+def test_train_saves_an_agent_that_evaluate_gives_tasks(saved, capsys):
+    arguments = ["evaluate", "--env", "AttrCrafting-v0", "--agent", str(saved)]
+    assert main([*arguments, "--n-tasks", "20", "--planner", "robust", "paper"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("AttrCrafting-v0 robust: ")
+    assert lines[1].startswith("AttrCrafting-v0 paper: ")
+    assert "of 20 tasks" in lines[0]
+
+
+def test_plan_prints_the_way_in_words(saved, capsys):
+    arguments = ["plan", "--env", "AttrCrafting-v0", "--agent", str(saved)]
+    assert main([*arguments, "--goal", "wood"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("goal: wood\n1 hop")
+    assert "1. wood" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--env", "AttrCrafting-v0"], "--total-timesteps"),
+        (["train", "--env", "AttrCrafting-v0", "--config", "nowhere.yml"], "nowhere.yml"),
+        (["evaluate", "--env", "AttrCrafting-v0", "--agent", "nowhere.zip"], "no file"),
+    ],
+)
+def test_what_is_missing_is_named(capsys, arguments, message):
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_config_without_the_id_or_with_unknown_words_is_refused(tmp_path, capsys):
+    config = tmp_path / "config.yml"
+    arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config)]
+    config.write_text("AttrSwitches-v0: {total_timesteps: 1}\n")
+    assert main(arguments) == 1
+    config.write_text("AttrCrafting-v0: {timesteps: 1}\n")
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert "no entry for AttrCrafting-v0" in error
+    assert "says ['timesteps']" in error

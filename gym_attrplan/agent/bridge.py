@@ -62,6 +62,7 @@ class BridgeCallback(BaseCallback):
         self._inner.on_rollout_start()
 
     def _on_step(self) -> bool:
+        self._agent.steps_done[self._phase] += self.num_timesteps - self._agent.num_timesteps
         self._agent.num_timesteps = self.num_timesteps
         self._inner.update_locals(self.locals)
         self.stopped = not self._inner.on_step()

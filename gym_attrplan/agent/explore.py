@@ -50,7 +50,7 @@ class RandomExplorer:
         self,
         total_timesteps: int,
         callback: BaseCallback,
-        log_interval: int = 1,
+        log_interval: int | None = 1,
         **unused: Any,
     ) -> RandomExplorer:
         """Take random steps; there is nothing to learn, the worlds count."""

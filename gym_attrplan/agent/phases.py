@@ -147,7 +147,7 @@ class HopVecEnv(VecEnvWrapper):
         self.max_hop_steps = max_hop_steps
         self.step_penalty = step_penalty
         self.rng = rng
-        self.n_hops = self.n_reached = 0
+        self._n_hops = self._n_reached = 0
         self._clock = time.time()
 
     def reset(self) -> Observations:
@@ -180,6 +180,12 @@ class HopVecEnv(VecEnvWrapper):
             self._count(done, changed, reached, ends, infos)
             self._next_hops(done, observations)
         return observations, rewards, done, infos
+
+    def take_tally(self) -> tuple[int, int]:
+        """Attempts and successes since the last call."""
+        tally = self._n_hops, self._n_reached
+        self._n_hops = self._n_reached = 0
+        return tally
 
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
@@ -244,8 +250,8 @@ class HopVecEnv(VecEnvWrapper):
         self.attempts.add(
             {key: rows[tried] for key, rows in self._start_rows.items()}, reached[tried]
         )
-        self.n_hops += int(tried.sum())
-        self.n_reached += int(reached[tried].sum())
+        self._n_hops += int(tried.sum())
+        self._n_reached += int(reached[tried].sum())
         if changed.any():
             self.counts.record(self._starts[changed], ends[changed])
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from rich.progress import Progress
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from stable_baselines3.common.logger import Logger
@@ -17,13 +16,14 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 
 from gym_attrplan.agent import storage
 from gym_attrplan.agent.attempts import AttemptBuffer
-from gym_attrplan.agent.bridge import BridgeCallback, make_progress_bar
+from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.explore import EXPLORATIONS, RandomExplorer
 from gym_attrplan.agent.low_level import build, find_algorithm
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
 from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
+from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidEnvironment, InvalidGoal
@@ -97,7 +97,7 @@ class AttributePlannerAgent:
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.counts = TransitionCounts(self.attribute_space) if counts is None else counts
         self.attempts = AttemptBuffer(self.observation_space)
-        self._hops = HopVecEnv(
+        self.hops = HopVecEnv(
             venv,
             self.counts,
             self.attempts,
@@ -111,7 +111,7 @@ class AttributePlannerAgent:
         self.low_level = build(
             find_algorithm(options.low_level),
             options.policy,
-            self._hops,
+            self.hops,
             options.low_level_kwargs,
             anneal=options.anneal,
             **common,
@@ -135,7 +135,7 @@ class AttributePlannerAgent:
         self,
         total_timesteps: int,
         callback: CallbackLike = None,
-        log_interval: int = 1,
+        log_interval: int | None = 1,
         tb_log_name: str = "AttributePlanner",
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
@@ -146,7 +146,7 @@ class AttributePlannerAgent:
             total_timesteps: Steps over all worlds and both phases.
             callback: SB3 callbacks; they see this agent as their ``model``, and ``False`` from one
                 of them stops all phases.
-            log_interval: Rollouts between two dumps of the log.
+            log_interval: Rollouts between two dumps of the log; None for none.
             tb_log_name: Name of the TensorBoard run.
             reset_num_timesteps: False goes on in the phase where the last call stopped.
             progress_bar: Whether to show a bar per phase.
@@ -161,73 +161,17 @@ class AttributePlannerAgent:
             self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
         inner = _as_callback(callback)
         inner.init_callback(self)  # type: ignore[arg-type]
-        plan = self._phases(self.num_timesteps + total_timesteps)
         inner.on_training_start({"total_timesteps": total_timesteps, "self": self}, {})
         with make_progress_bar(progress_bar) as progress, endless_goals(self.env):
+            training = Training(self, inner, log_interval=log_interval, progress=progress)
             try:
-                for phase, n_steps in plan:
-                    if not self._run(phase, n_steps, inner, log_interval, progress):
-                        break
+                training.run(self.num_timesteps + total_timesteps)
             finally:
+                self._navigator = None
                 self._fit_success_model()
         inner.on_training_end()
         self._report()
         return self
-
-    def _phases(self, end: int) -> list[tuple[str, int]]:
-        """What is left of each phase if all of them end after ``end`` steps."""
-        to_explore = int(self.options.exploration_fraction * end) - self.steps_done["explore"]
-        if self.steps_done["hop"]:
-            to_explore = 0
-        phases = [("explore", max(0, to_explore))]
-        phases.append(("hop", end - self.num_timesteps - phases[0][1]))
-        return [(phase, n_steps) for phase, n_steps in phases if n_steps > 0]
-
-    def _run(
-        self,
-        phase: str,
-        n_steps: int,
-        inner: BaseCallback,
-        log_interval: int,
-        progress: Progress | None,
-    ) -> bool:
-        """Run one phase; False if a callback stopped it."""
-        model: Any = self.explorer if phase == "explore" else self.low_level
-        bridge = BridgeCallback(
-            self,
-            inner,
-            phase=phase,
-            n_steps=n_steps,
-            report=self._explore_figures if phase == "explore" else self._hop_figures,
-            on_rollout=self._end_rollout,
-            progress=progress,
-        )
-        before = self.num_timesteps
-        model.set_logger(self.logger)
-        model.num_timesteps = before
-        model._last_obs = None  # the worlds may have been used since: start new episodes
-        self._epoch_end = before + self.options.epoch_steps
-        try:
-            model.learn(n_steps, bridge, log_interval=log_interval, reset_num_timesteps=False)
-        finally:
-            self.steps_done[phase] += self.num_timesteps - before
-            self._navigator = None
-        return not bridge.stopped
-
-    def _end_rollout(self) -> None:
-        """Older attempts count less as the policy that made them is left behind."""
-        if self.num_timesteps >= self._epoch_end:
-            self.counts.start_epoch(self.options.decay)
-            self._epoch_end = self.num_timesteps + self.options.epoch_steps
-
-    def _explore_figures(self) -> dict[str, float]:
-        return {"nodes": self.counts.n_nodes, "edges": self.counts.n_edges}
-
-    def _hop_figures(self) -> dict[str, float]:
-        hops = self._hops
-        success = hops.n_reached / max(1, hops.n_hops)
-        n_hops, hops.n_hops, hops.n_reached = hops.n_hops, 0, 0
-        return {"success": success, "hops": n_hops, "edges": self.counts.n_edges}
 
     def _fit_success_model(self) -> None:
         """Learn q(s, ρ') from the newest attempts; with too few of them the table is used alone."""

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from gym_attrplan.attributes.space import AttributeSpace, IntArray
 from gym_attrplan.error import InvalidAttributes
 
@@ -58,7 +60,7 @@ def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = (
     Raises:
         InvalidAttributes: On another length, a float, an unknown name, or a value out of range.
     """
-    if isinstance(values, Mapping):
+    if type(values) is not np.ndarray and isinstance(values, Mapping):
         values = space.encode(values)
     # A copy, because functions may return the same buffer again and again.
     return space.check(values, source="the attribute function's answer", leading=leading).copy()

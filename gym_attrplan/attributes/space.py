@@ -146,12 +146,12 @@ class AttributeSpace:
         Raises:
             InvalidAttributes: On another length, a float, or a value outside its attribute's size.
         """
-        array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+        array = vectors if type(vectors) is np.ndarray else np.asarray(vectors)
         if array.dtype != self.dtype:
             array = self._to_own_dtype(array, source)
         shape = array.shape
-        fits = array.ndim <= 2 if leading is None else shape[:-1] == leading
-        if shape[-1:] != self.sizes.shape or not fits:
+        ahead = shape[:-1] if leading is None else leading
+        if shape != (*ahead, len(self.names)) or len(shape) > 2:
             rows = f" in each of {leading[0]} rows" if leading else ""
             raise InvalidAttributes(
                 f"{source} must hold {len(self)} values, one for each attribute{rows}; "

@@ -143,7 +143,11 @@ def as_goals(space: AttributeSpace, wanted: Any, n: int) -> IntArray:
     Raises:
         InvalidGoal: If a goal is none, or if their number is not n.
     """
-    if isinstance(wanted, np.ndarray) and wanted.ndim == 2:
+    is_batch = isinstance(wanted, np.ndarray) and wanted.ndim == 2
+    if is_batch and wanted.dtype == space.dtype and wanted.shape == (n, len(space)):
+        space.check_goals(wanted)
+        return np.array(wanted)
+    if is_batch:
         rows: Sequence[Any] = list(wanted)
     elif isinstance(wanted, (list, tuple)) and not isinstance(wanted[0], (int, np.integer)):
         rows = wanted
@@ -151,9 +155,4 @@ def as_goals(space: AttributeSpace, wanted: Any, n: int) -> IntArray:
         rows = [wanted] * n
     if len(rows) != n:
         raise InvalidGoal(f"{n} environments need {n} goals, or one for all; received {len(rows)}.")
-    if isinstance(wanted, np.ndarray) and wanted.ndim == 2 and wanted.dtype == space.dtype:
-        if wanted.shape[1] != len(space):
-            raise InvalidGoal(f"a goal holds {len(space)} values; received shape {wanted.shape}.")
-        space.check_goals(wanted)
-        return wanted.copy()
     return np.stack([space.goal(row) for row in rows])

@@ -27,7 +27,8 @@ class Part:
     """One leaf of the inner space: where it stands, the key it goes under, and how it is turned.
 
     ``start`` is taken off values that do not count from 0, and ``n_bytes`` is how much of a text is
-    kept; any other value only takes on the dtype and shape of ``space``.
+    kept; any other value only takes on the dtype and shape of ``space``. ``unchanged`` parts have
+    both already.
     """
 
     key: str
@@ -35,9 +36,12 @@ class Part:
     space: spaces.Space[Any]
     start: Any = None
     n_bytes: int | None = None
+    unchanged: bool = False
 
     def convert(self, value: Any, batch_axes: int) -> Array:
         """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`."""
+        if self.unchanged and type(value) is np.ndarray and value.dtype == self.dtype:
+            return value
         if self.n_bytes is not None:
             return _text_bytes(value, self.n_bytes, batch_axes)
         array = np.asarray(value, dtype=self.dtype)
@@ -78,7 +82,9 @@ class FlatObservation:
         self.parts: list[Part] = []
         for path, leaf in _leaves(space):
             if not _is_text(leaf):
-                self.parts.append(Part(self._key(path), path, *_legal(leaf, path)))
+                legal, start = _legal(leaf, path)
+                same = isinstance(leaf, spaces.Box) and leaf == legal
+                self.parts.append(Part(self._key(path), path, legal, start, unchanged=same))
             elif text is not None:
                 letters = spaces.Box(0, 255, (text,), np.uint8)
                 self.parts.append(Part(self._key(path), path, letters, n_bytes=text))

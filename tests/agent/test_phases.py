@@ -160,7 +160,7 @@ def test_where_no_neighbour_is_known_nothing_is_attempted():
     _, rewards, dones, _ = env.step(np.array([1]))
     assert rewards.tolist() == [pytest.approx(-0.1)]
     assert dones.tolist() == [True]
-    assert env.n_hops == 0
+    assert env.take_tally() == (0, 0)
 
 
 def test_attempts_keep_the_state_they_started_from():

@@ -224,6 +224,13 @@ def test_a_killed_run_resumes_from_its_last_checkpoint(tmp_path):
     assert again.num_timesteps >= 3_000
 
 
+def test_a_checkpoint_of_the_first_phase_knows_how_far_it_was(tmp_path):
+    checkpoints = CheckpointCallback(20, str(tmp_path))  # every 160 steps of 8 worlds
+    make_agent().learn(2_000, callback=[checkpoints, Watch(stop_at=200)])
+    again = AttributePlannerAgent.load(next(tmp_path.glob("*.zip")))
+    assert again.steps_done == {"explore": 160, "hop": 0}
+
+
 def test_a_saved_agent_acts_as_before(trained, tmp_path):
     trained.save(tmp_path / "agent.zip")
     again = AttributePlannerAgent.load(tmp_path / "agent.zip", env=counters())

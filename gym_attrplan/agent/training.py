@@ -1,0 +1,89 @@
+"""Training: the phases of ``learn``, one after the other, on one clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import Progress
+from stable_baselines3.common.callbacks import BaseCallback
+
+from gym_attrplan.agent.bridge import BridgeCallback
+
+if TYPE_CHECKING:
+    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+
+
+class Training:
+    """One call of ``learn``: explores what is left to explore, then hops.
+
+    Args:
+        agent: Whose algorithms to run; its counts, clock and log are kept up to date.
+        callback: The user's, initialised with the agent.
+        log_interval: Rollouts between two dumps of the log.
+        progress: Where to draw a bar per phase, if one is wanted.
+    """
+
+    def __init__(
+        self,
+        agent: AttributePlannerAgent,
+        callback: BaseCallback,
+        *,
+        log_interval: int | None,
+        progress: Progress | None,
+    ) -> None:
+        self._agent = agent
+        self._callback = callback
+        self._log_interval = log_interval
+        self._progress = progress
+        self._epoch_end = 0
+
+    def run(self, end: int) -> None:
+        """Run the phases until the clock shows ``end``, or a callback stops them."""
+        for phase, n_steps in self._phases(end):
+            if not self._run(phase, n_steps):
+                return
+
+    def _phases(self, end: int) -> list[tuple[str, int]]:
+        """What is left of each phase: who has begun to hop does not go back to exploring."""
+        agent = self._agent
+        to_explore = int(agent.options.exploration_fraction * end) - agent.steps_done["explore"]
+        if agent.steps_done["hop"] or to_explore < 0:
+            to_explore = 0
+        to_hop = end - agent.num_timesteps - to_explore
+        return [(name, n) for name, n in (("explore", to_explore), ("hop", to_hop)) if n > 0]
+
+    def _run(self, phase: str, n_steps: int) -> bool:
+        """Run one phase; False if a callback stopped it."""
+        agent = self._agent
+        model: Any = agent.explorer if phase == "explore" else agent.low_level
+        bridge = BridgeCallback(
+            agent,
+            self._callback,
+            phase=phase,
+            n_steps=n_steps,
+            report=self._explored if phase == "explore" else self._hopped,
+            on_rollout=self._end_rollout,
+            progress=self._progress,
+        )
+        model.set_logger(agent.logger)
+        model.num_timesteps = agent.num_timesteps
+        model._last_obs = None  # the worlds may have been used since: start new episodes
+        self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
+        model.learn(n_steps, bridge, log_interval=self._log_interval, reset_num_timesteps=False)
+        return not bridge.stopped
+
+    def _end_rollout(self) -> None:
+        """Older attempts count less as the policy that made them is left behind."""
+        agent = self._agent
+        if agent.num_timesteps >= self._epoch_end:
+            agent.counts.start_epoch(agent.options.decay)
+            self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
+
+    def _explored(self) -> dict[str, float]:
+        counts = self._agent.counts
+        return {"nodes": counts.n_nodes, "edges": counts.n_edges}
+
+    def _hopped(self) -> dict[str, float]:
+        n_hops, n_reached = self._agent.hops.take_tally()
+        success = n_reached / max(1, n_hops)
+        return {"success": success, "hops": n_hops, "edges": self._agent.counts.n_edges}

@@ -21,8 +21,8 @@ $(READY): setup.py pyproject.toml requirements/constraints.txt requirements/syst
 	@sh requirements/system.sh
 	@touch $(READY)
 
-demo: setup  ## train on a bit-flip puzzle with hindsight, ours beside SB3's
-	$(BIN)/python examples/bit_flip.py
+demo: setup  ## train an agent from nothing, plan for a far goal, compare; pictures in attrplan-demo/
+	$(BIN)/attrplan demo
 
 test: lint type  ## lint, types and tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
@@ -45,6 +45,8 @@ docs: setup  ## build docs/_build/html and run its examples, warnings are errors
 bench: setup  ## every quick benchmark; figures go to benchmarks/results/
 	$(BIN)/python benchmarks/wrapper_overhead.py
 	$(BIN)/python benchmarks/graph_scale.py
+	$(BIN)/python benchmarks/env_speed.py
+	$(BIN)/python benchmarks/learn_speed.py
 
 clean:  ## remove .venv, caches and built docs
 	rm -rf .venv docs/_build build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,9 +20,8 @@ NAMES = [f"lamp_{i}" for i in range(N_LAMPS)]
 class Lamps(gym.Env):
     """A row of lamps that starts at random; action i flips lamp i."""
 
-    def __init__(self) -> None:
-        self.observation_space = spaces.MultiBinary(N_LAMPS)
-        self.action_space = spaces.Discrete(N_LAMPS)
+    observation_space = spaces.MultiBinary(N_LAMPS)
+    action_space = spaces.Discrete(N_LAMPS)
 
     def reset(self, *, seed=None, options=None):
         """Light each lamp or not."""

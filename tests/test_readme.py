@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from benchmarks.ledger import read
+
 README = Path(__file__).parent.parent / "README.rst"
 
 
@@ -20,9 +24,28 @@ def test_the_examples_run_as_pasted():
     for block in blocks:
         exec(compile(block, str(README), "exec"), namespace)
     assert namespace["observation"]["desired_goal"].tolist() == [3, -1]
+    assert namespace["plan"].vectors[-1, 0] == 3
+    assert namespace["action"] in range(4)
 
 
 def test_the_two_commands_are_named():
     text = README.read_text()
     assert "make demo" in text
     assert "make test" in text
+
+
+def success_rates(method: str, env_id: str) -> str:
+    lines = [line for line in read("grids") if (line["method"], line["env"]) == (method, env_id)]
+    lines = [
+        line for line in lines if line["budget"] == 2_400_000 and line["successes"] is not None
+    ]
+    assert len(lines) == 3
+    return f"{sum(line['successes'] for line in lines) / sum(line['n'] for line in lines):.1%}"
+
+
+@pytest.mark.parametrize("env_id", ["AttrSwitches-v0", "AttrCrafting-v0"])
+def test_the_headline_table_equals_the_raw_results(env_id):
+    row = re.search(
+        rf"\* - ``{env_id}``: .*\n     - \*\*(.*)\*\*\n     - (.*)\n", README.read_text()
+    )
+    assert row.groups() == (success_rates("ap", env_id), success_rates("ap_paper", env_id))

@@ -173,11 +173,16 @@ class HopVecEnv(VecEnvWrapper):
         rewards = reached.astype(np.float32) - np.float32(self.step_penalty)
         observations["desired_goal"] = self._goals.copy()
         if done.any():
-            infos = list(infos)
+            infos, cut = list(infos), ~changed
+            for i in np.flatnonzero(world_done & cut).tolist():
+                cut[i] = bool(infos[i].get("TimeLimit.truncated"))
             for i in np.flatnonzero(done).tolist():
-                infos[i] = self._last_info(i, observations, infos[i], world_done[i], changed[i])
-                infos[i]["is_success"] = bool(reached[i])
-            self._count(done, changed, reached, ends, infos)
+                last = infos[i]["terminal_observation"] if world_done[i] else None
+                last = last or {key: part[i] for key, part in observations.items()}
+                infos[i] = self._last_info(i, last, float(rewards[i]), cut[i], reached[i])
+            self._count_attempts(done & ~(world_done & cut), reached)
+            if changed.any():
+                self.counts.record(self._starts[changed], ends[changed])
             self._next_hops(done, observations)
         return observations, rewards, done, infos
 
@@ -218,42 +223,30 @@ class HopVecEnv(VecEnvWrapper):
         return super().env_method(method_name, *args, indices=indices, **kwargs)
 
     def _last_info(
-        self, i: int, observations: Observations, info: Info, world_done: bool, changed: bool
+        self, i: int, last: Observations, reward: float, cut: bool, reached: bool
     ) -> Info:
         """What SB3 wants to know of a hop that ended."""
-        rows = info["terminal_observation"] if world_done else None
-        last = rows or {key: part[i] for key, part in observations.items()}
         n_steps = int(self._steps[i])
-        pay = float((last["achieved_goal"] == self._goals[i]).all() and changed)
-        cut = not changed and (not world_done or bool(info.get("TimeLimit.truncated")))
         return {
             "terminal_observation": {**last, "desired_goal": self._goals[i].copy()},
-            "TimeLimit.truncated": cut,
+            "TimeLimit.truncated": bool(cut),
             "env_terminated": not cut,
-            "world_truncated": world_done and cut,
+            "is_success": bool(reached),
             "episode": {
-                "r": pay - self.step_penalty * n_steps,
+                "r": reward - self.step_penalty * (n_steps - 1),
                 "l": n_steps,
                 "t": round(time.time() - self._clock, 6),
             },
         }
 
-    def _count(
-        self, done: BoolArray, changed: BoolArray, reached: BoolArray, ends: IntArray, infos: Any
-    ) -> None:
-        """Attempts for the targeted edges, visits for the edges taken."""
-        cut_short = np.zeros(self.num_envs, np.bool_)
-        for i in np.flatnonzero(done):
-            cut_short[i] = infos[i].pop("world_truncated")
-        tried = done & ~cut_short & (self._goals != self._starts).any(axis=1)
+    def _count_attempts(self, ended: BoolArray, reached: BoolArray) -> None:
+        """Attempts at the targeted edges, and the states they started from."""
+        tried = ended & (self._goals != self._starts).any(axis=1)
         self.counts.attempt(self._starts[tried], self._goals[tried], reached[tried])
-        self.attempts.add(
-            {key: rows[tried] for key, rows in self._start_rows.items()}, reached[tried]
-        )
+        rows = {key: part[tried] for key, part in self._start_rows.items()}
+        self.attempts.add(rows, reached[tried])
         self._n_hops += int(tried.sum())
         self._n_reached += int(reached[tried].sum())
-        if changed.any():
-            self.counts.record(self._starts[changed], ends[changed])
 
     def _next_hops(self, done: BoolArray, observations: Observations) -> None:
         """Begin new hops where ``done``, in place in the observations to be returned."""

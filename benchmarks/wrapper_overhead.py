@@ -32,9 +32,9 @@ def eight_bits(env: object, observation: np.ndarray) -> np.ndarray:
     return (observation[..., None] > LIMITS).reshape(*observation.shape[:-1], 8).view(np.int8)
 
 
-def all_large(achieved: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A goal that is seldom met, so that episodes are about as long as CartPole's own."""
-    return np.ones(achieved.shape, np.int8)
+def never_met(achieved: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Large but not positive: episodes end, and so worlds reset, exactly as in the raw run."""
+    return np.tile(np.array([0, 1] * 4, np.int8), (len(achieved), 1))
 
 
 def microseconds(run: Callable[[], int]) -> float:
@@ -100,7 +100,7 @@ def cartpoles() -> SyncVectorEnv:
 
 
 def main() -> None:
-    options = {"goal_sampler": all_large}
+    options = {"goal_sampler": never_met}
     sample = np.zeros(4, np.float32)
     single = compare(
         {

@@ -140,19 +140,26 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         self, observations: Any, info: dict[str, Any], done: BoolArray
     ) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes where ``done``; the old ones' last data go into info."""
-        final = self._observe(observations)
-        final_obs = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(done):
-            final_obs[i] = {key: rows[i] for key, rows in final.items()}
+        rows = np.flatnonzero(done)
+        last = self._flat.convert(observations, batch_axes=1)
+        last = {**last, "achieved_goal": self._achieved, "desired_goal": self._goals}
+        last = {key: part[rows] for key, part in last.items()}
+        final_obs = np.empty(self.num_envs, object)
+        for i, row in zip(rows.tolist(), zip(*last.values(), strict=True), strict=True):
+            final_obs[i] = dict(zip(last, row, strict=True))
         observations, reset_info = self.env.reset(options={"reset_mask": done})
-        fresh = self._evaluate(observations)
-        self._take(np.where(done[:, None], fresh, self._achieved))
+        fresh = self._evaluate(observations)[rows]
+        achieved = self._achieved.copy()
+        achieved[rows] = fresh
+        self._take(achieved)
         self._goals = self._goals.copy()
-        self._goals[done] = self._sample_goals(self._achieved[done])
+        self._goals[rows] = goals = self._sample_goals(fresh)
+        met = info["is_success"].copy()
+        met[rows] = self.attribute_space.matches(fresh, goals)
         return observations, {
             **info,
             **reset_info,
-            **self._judgement(),
+            **self._judgement(met),
             "final_obs": final_obs,
             "_final_obs": done,
             "final_info": info,

@@ -8,12 +8,11 @@ from typing import Any
 
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
+    TaskProgressColumn,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
@@ -97,10 +96,9 @@ def make_progress_bar(wanted: bool) -> Iterator[Progress | None]:
         return
     with Progress(
         TextColumn("{task.description:8}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        BarColumn(bar_width=16),
+        TaskProgressColumn(),
         _RateColumn(),
-        TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[figures]}"),
     ) as progress:

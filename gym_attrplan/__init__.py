@@ -18,15 +18,16 @@ from gym_attrplan.wrappers import (
 )
 
 if TYPE_CHECKING:
-    from gym_attrplan.agent import AttributePlannerAgent, PlannerOptions
-    from gym_attrplan.algorithms import TerminalHerReplayBuffer
-    from gym_attrplan.models import GoalFusionExtractor
+    from gym_attrplan.agent import AttributePlannerAgent, PlannerOptions, VectorEnvAdapter
+    from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
+    from gym_attrplan.models import AttributeDetector, GoalFusionExtractor, WordsExtractor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "FREE",
     "AttrPlanError",
+    "AttributeDetector",
     "AttributeFunction",
     "AttributePlannerAgent",
     "AttributeSpace",
@@ -40,8 +41,11 @@ __all__ = [
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",
     "PlannerOptions",
+    "Reinforce",
     "TerminalHerReplayBuffer",
     "TransitionCounts",
+    "VectorEnvAdapter",
+    "WordsExtractor",
     "__version__",
     "check_attribute_env",
 ]
@@ -49,10 +53,14 @@ __all__ = [
 register_environments()
 
 _LAZY = {
+    "AttributeDetector": "gym_attrplan.models",
     "AttributePlannerAgent": "gym_attrplan.agent",
-    "PlannerOptions": "gym_attrplan.agent",
     "GoalFusionExtractor": "gym_attrplan.models",
+    "PlannerOptions": "gym_attrplan.agent",
+    "Reinforce": "gym_attrplan.algorithms",
     "TerminalHerReplayBuffer": "gym_attrplan.algorithms",
+    "VectorEnvAdapter": "gym_attrplan.agent",
+    "WordsExtractor": "gym_attrplan.models",
 }
 
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import os
-import tempfile
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 
 import gym_attrplan
 from gym_attrplan.agent.navigator import PlannerOptions
@@ -26,12 +19,17 @@ from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
 from gym_attrplan.error import InvalidArchive
 from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.models.archive import (
+    read_archive,
+    tensors_from_bytes,
+    tensors_to_bytes,
+    write_archive,
+)
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent
 
-FORMAT = 1
-"""Raised when archives change so that an older library cannot read them."""
+KIND = "an agent"
 
 Tensors = dict[str, torch.Tensor]
 
@@ -43,13 +41,7 @@ def save(agent: AttributePlannerAgent, path: str | Path) -> None:
     skeleton, tensors = weights_of(agent)
     arrays = io.BytesIO()
     np.savez_compressed(arrays, allow_pickle=False, **agent.counts.to_arrays())
-    parts = {
-        "weights.json": json.dumps(skeleton).encode(),
-        "weights.safetensors": save_tensors(tensors),
-        "counts.npz": arrays.getvalue(),
-    }
-    manifest = {
-        "format": FORMAT,
+    about = {
         "library": gym_attrplan.__version__,
         "options": agent.options.to_json(),
         "planner": asdict(agent.planner_options),
@@ -58,16 +50,14 @@ def save(agent: AttributePlannerAgent, path: str | Path) -> None:
         "attributes": agent.attribute_space.table,
         "observation_space": space_to_json(agent.observation_space),
         "action_space": space_to_json(agent.action_space),
-        "sha256": {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()},
     }
-    parts["agent.json"] = json.dumps(manifest, indent=1).encode()
-    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as file:
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, part in parts.items():
-                archive.writestr(name, part)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(file.name, target)
+    entries = {
+        "agent.json": json.dumps(about, indent=1).encode(),
+        "weights.json": json.dumps(skeleton).encode(),
+        "weights.safetensors": tensors_to_bytes(tensors),
+        "counts.npz": arrays.getvalue(),
+    }
+    write_archive(target, KIND, entries)
 
 
 def load(
@@ -77,8 +67,12 @@ def load(
     changes: dict[str, Any],
 ) -> AttributePlannerAgent:
     """The agent that :func:`save` wrote, in the given worlds or in none."""
-    manifest, parts = _read(_with_suffix(path))
+    source = _with_suffix(path)
+    if not source.exists():
+        raise InvalidArchive(f"there is no file {source}.")
+    entries = read_archive(source, KIND)
     try:
+        manifest = json.loads(entries["agent.json"])
         space = AttributeSpace(manifest["attributes"])
         stand_in = SpacesOnly(
             space_from_json(manifest["observation_space"]),
@@ -89,14 +83,14 @@ def load(
         options = {name: getattr(saved, name) for name in saved.__dataclass_fields__} | changes
         planner = PlannerOptions(**manifest["planner"])
         agent = kind(env=stand_in, planner=planner, **options)
-        with np.load(io.BytesIO(parts["counts.npz"]), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(entries["counts.npz"]), allow_pickle=False) as arrays:
             counts = TransitionCounts.from_arrays(space, dict(arrays))
         agent._set_up(stand_in, counts)
-        tensors = load_tensors(parts["weights.safetensors"])
-        give_weights(agent, (json.loads(parts["weights.json"]), tensors))
+        tensors = tensors_from_bytes(entries["weights.safetensors"])
+        give_weights(agent, (json.loads(entries["weights.json"]), tensors))
         agent.num_timesteps = int(manifest["num_timesteps"])
         agent.steps_done = {name: int(n) for name, n in manifest["steps_done"].items()}
-    except (KeyError, TypeError, AttributeError, SafetensorError, RuntimeError) as error:
+    except (KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise InvalidArchive(f"{path} is no agent of this library: {error!r}.") from error
     if env is not None:
         agent.set_env(env)
@@ -153,30 +147,6 @@ def _put_together(value: Any, tensors: Tensors) -> Any:
     if isinstance(value, list):
         return [_put_together(one, tensors) for one in value]
     return value
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest and the parts of an archive, each held to its hash."""
-    if not path.exists():
-        raise InvalidArchive(f"there is no file {path}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = {name: archive.read(name) for name in archive.namelist()}
-        manifest = json.loads(parts.pop("agent.json"))
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise InvalidArchive(
-            f"{path} is truncated or no agent of this library: {error!r}. Save it again."
-        ) from error
-    if not isinstance(manifest, dict) or manifest.get("format", FORMAT + 1) > FORMAT:
-        library = manifest.get("library") if isinstance(manifest, dict) else "unknown"
-        raise InvalidArchive(
-            f"{path} was written by gym_attrplan {library}, which is newer than this one "
-            f"({gym_attrplan.__version__}): update with pip install -U gym_attrplan."
-        )
-    for name, digest in manifest["sha256"].items():
-        if name not in parts or hashlib.sha256(parts[name]).hexdigest() != digest:
-            raise InvalidArchive(f"{path} is damaged: {name} is missing or has changed.")
-    return manifest, parts
 
 
 def _with_suffix(path: str | Path) -> Path:

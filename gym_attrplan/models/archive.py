@@ -40,6 +40,7 @@ def write_archive(path: Path, kind: str, entries: Mapping[str, bytes]) -> None:
             archive.writestr(MANIFEST, json.dumps(manifest))
             for name, content in entries.items():
                 archive.writestr(name, content, zipfile.ZIP_DEFLATED)
+        Path(part).chmod(0o644)  # temporary files are made for their owner's eyes only
         os.replace(part, path)
     except BaseException:
         Path(part).unlink(missing_ok=True)

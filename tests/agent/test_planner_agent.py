@@ -278,17 +278,17 @@ def rewrite(path, change):
 
 
 def from_the_future(parts):
-    manifest = json.loads(parts["agent.json"])
-    parts["agent.json"] = json.dumps({**manifest, "format": 99, "library": "9.9"}).encode()
+    manifest = json.loads(parts["manifest.json"])
+    parts["manifest.json"] = json.dumps({**manifest, "format": 99}).encode()
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda path: path.write_bytes(path.read_bytes()[:300]), "truncated"),
-        (lambda path: path.write_text("hello"), "truncated or no agent"),
-        (lambda path: PPO("MultiInputPolicy", counters(1)).save(path), "no agent"),
-        (lambda path: rewrite(path, from_the_future), "newer than this one"),
+        (lambda path: path.write_bytes(path.read_bytes()[:300]), "damaged"),
+        (lambda path: path.write_text("hello"), "does not hold an agent"),
+        (lambda path: PPO("MultiInputPolicy", counters(1)).save(path), "does not hold an agent"),
+        (lambda path: rewrite(path, from_the_future), "pip install --upgrade"),
         (lambda path: rewrite(path, lambda parts: parts.update({"counts.npz": b"x"})), "damaged"),
         (lambda path: rewrite(path, lambda parts: parts.pop("weights.json")), "damaged"),
         (lambda path: path.unlink(), "no file"),

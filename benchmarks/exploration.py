@@ -52,7 +52,7 @@ def edges_found(method: str, seed: int, total_timesteps: int, n_envs: int) -> in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--total-timesteps", type=int, default=400_000)
+    parser.add_argument("--total-timesteps", type=int, default=600_000)
     parser.add_argument("--n-envs", type=int, default=128)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--seeds", type=int, default=10)

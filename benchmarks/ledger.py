@@ -98,18 +98,22 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit the figures were measured at, marked when the tree had changes on top of it.
+    """The commit the figures were measured at, marked when the code had changes on top of it.
 
     A copy of the tree without its history is told by the variable GIT_COMMIT.
     """
     try:
-        answer = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        name = _git("rev-parse", "--short=12", "HEAD")
+        # The results themselves grow while benchmarks run; that is no change of the code.
+        changed = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results")
     except (OSError, subprocess.CalledProcessError):
         return os.environ.get("GIT_COMMIT", "unknown")
+    return f"{name}-dirty" if changed else name
+
+
+def _git(*arguments: str) -> str:
+    root = Path(__file__).parent.parent
+    answer = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
+    )
     return answer.stdout.strip()

@@ -232,8 +232,9 @@ class AttributePlannerAgent:
         """
         batch, single = self._as_batch(observation)
         n = len(batch["achieved_goal"])
-        starts = np.broadcast_to(np.asarray(bool(0) if episode_start is None else episode_start), n)
-        journey = self.navigator.advance(state, batch, starts.astype(np.bool_))
+        begun = False if episode_start is None else episode_start
+        starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
+        journey = self.navigator.advance(state, batch, starts)
         batch = {**batch, "desired_goal": journey.targets}
         deterministic = deterministic and not self.planner_options.sample_actions
         if deterministic and self.planner_options.retry_cost and knows_action_probs(self.low_level):

@@ -10,7 +10,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from gymnasium import spaces
 from gymnasium.vector import SyncVectorEnv
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import (
@@ -371,4 +370,3 @@ def test_each_planner_part_is_its_own_switch(trained):
     mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=16, warn=False)
     trained.set_planner("robust")
     assert mean_reward == 1.0
-    assert isinstance(trained.action_space, spaces.Discrete)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rich.progress import track
 from stable_baselines3.common.vec_env import VecEnv
 
+from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.worlds import attribute_space
 from gym_attrplan.error import InvalidOption
 
@@ -48,8 +49,7 @@ class RandomModel:
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], None]:
         """Random actions for a batch."""
-        n = len(observation["achieved_goal"])
-        return np.stack([np.asarray(self._space.sample()) for _ in range(n)]), None
+        return random_actions(self._space, len(observation["achieved_goal"])), None
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ def evaluate_tasks(
     n_tasks: int = 1_000,
     seed: int = 0,
     deterministic: bool = True,
+    truth: str | None = None,
     progress_bar: bool = False,
 ) -> TaskResult:
     """Give a model tasks and see which it solves.
@@ -123,6 +124,9 @@ def evaluate_tasks(
         n_tasks: How many tasks, a multiple of the number of worlds.
         seed: Of the worlds.
         deterministic: Whether to take the likeliest actions.
+        truth: Key of the infos that holds the true attributes, where a detector's word decides
+            what the model sees: an episode ends when the goal is believed to be met, and is
+            solved if it truly is.
         progress_bar: Whether to show a bar.
 
     Raises:
@@ -144,12 +148,16 @@ def evaluate_tasks(
     n_steps: list[int] = []
     ticks = iter(track(range(n_tasks), "evaluate", disable=not progress_bar))
     while left.any():
+        goals = observations["desired_goal"]
         actions, state = model.predict(observations, state, starts, deterministic)
         observations, _, starts, infos = venv.step(actions)
         length += 1
         for i in np.flatnonzero(starts):
             if counts[i] and left[i]:
-                solved.append(bool(infos[i]["is_success"]))
+                met = infos[i]["is_success"]
+                if truth is not None:
+                    met = met and space.matches(infos[i][truth], goals[i])
+                solved.append(bool(met))
                 n_steps.append(int(length[i]))
                 left[i] -= 1
                 next(ticks, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,15 +13,27 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
+from gym_attrplan.agent.actors import RandomExplorer
+from gym_attrplan.agent.explore import EXPLORATIONS
+from gym_attrplan.agent.inverse import InverseLearner
+from gym_attrplan.agent.phases import ExploreVecEnv
+from gym_attrplan.agent.worlds import action_choices
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
 from gym_attrplan.models.networks import holds_words
 
-ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+if TYPE_CHECKING:
+    from gym_attrplan.agent.options import AgentOptions
+    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+
+Algorithm = type[BaseAlgorithm] | type[InverseLearner]
+
+ALGORITHMS: dict[str, Algorithm] = {
     "a2c": A2C,
     "ddpg": DDPG,
     "dqn": DQN,
+    "inverse": InverseLearner,
     "ppo": PPO,
     "reinforce": Reinforce,
     "sac": SAC,
@@ -32,8 +44,8 @@ _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
 
 
-def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> type[BaseAlgorithm]:
-    """An SB3 algorithm by class or by name.
+def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
+    """An SB3 algorithm by class or by name, or the inverse learner by its name.
 
     Raises:
         InvalidOption: If there is none of that name.
@@ -46,6 +58,42 @@ def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> type[BaseAlgorithm]:
         f"low_level is an SB3 algorithm class or one of {sorted(ALGORITHMS)}; "
         f"received {algorithm!r}."
     )
+
+
+def build_low_level(agent: AttributePlannerAgent) -> BaseAlgorithm | InverseLearner:
+    """What learns to hop, on the agent's worlds."""
+    options = agent.options
+    algorithm = find_algorithm(options.low_level)
+    if not issubclass(algorithm, InverseLearner):
+        kwargs, common = options.low_level_kwargs, _common(options)
+        return build(algorithm, options.policy, agent.hops, kwargs, anneal=options.anneal, **common)
+    assert agent.examples is not None
+    return algorithm(
+        agent.hops,
+        agent.attribute_space,
+        agent.examples,
+        action_choices=action_choices(agent.env),
+        seed=options.seed,
+        device=options.device,
+        **options.low_level_kwargs,
+    )
+
+
+def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplorer:
+    """What explores the agent's worlds."""
+    options = agent.options
+    formula = EXPLORATIONS[options.exploration]
+    worlds = ExploreVecEnv(
+        agent.env, agent.counts, formula, scale=options.bonus_scale, examples=agent.examples
+    )
+    if formula is None:
+        return RandomExplorer(worlds, seed=options.seed)
+    kwargs, common = options.exploration_kwargs, _common(options)
+    return build(PPO, options.policy, worlds, kwargs, anneal=False, **common)
+
+
+def _common(options: AgentOptions) -> dict[str, Any]:
+    return {"seed": options.seed, "device": options.device, "verbose": 0}
 
 
 def build(
@@ -113,7 +161,9 @@ def policy_defaults(observation_space: spaces.Space[Any]) -> dict[str, Any]:
     return {"features_extractor_class": extractor, "net_arch": [128, 128]}
 
 
-def _takes(algorithm: type[BaseAlgorithm], space: spaces.Space[Any]) -> bool:
+def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:
+    if issubclass(algorithm, InverseLearner):
+        return isinstance(space, (spaces.Discrete, spaces.Box))
     if issubclass(algorithm, DQN):
         return isinstance(space, spaces.Discrete)
     if issubclass(algorithm, OffPolicyAlgorithm):

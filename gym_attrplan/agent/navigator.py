@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
@@ -16,7 +17,12 @@ from gym_attrplan.graph.nearest import nearest_reachable
 
 Observations = dict[str, npt.NDArray[Any]]
 BoolArray = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
+
+
+_TREE_BYTES = 1 << 28
+"""For so many bytes of goals the ways to them are remembered: worlds of a batch take turns."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,10 @@ class PlannerOptions:
             episode, in nats; for policies with discrete actions, followed deterministically.
         unreachable: What to do about a goal the graph does not reach: head for the reachable
             node that meets most of it (``nearest``), or let the explorer act (``explore``).
+        forward: Whether the forward model, where there is one, picks the action whose foreseen
+            outcome is nearest to the goal; π acts where it sees no way.
+        edges: What the graph is made of: what was counted (``table``), what the forward model
+            believes possible (``model``), or ``both``; without a forward model the table.
     """
 
     estimator: str = "beta_mean"
@@ -41,6 +51,8 @@ class PlannerOptions:
     sample_actions: bool = False
     retry_cost: float = 4.0
     unreachable: Literal["nearest", "explore"] = "nearest"
+    forward: bool = True
+    edges: Literal["table", "model", "both"] = "both"
 
 
 PLANNERS = {
@@ -51,6 +63,8 @@ PLANNERS = {
         memory=False,
         sample_actions=True,
         retry_cost=0.0,
+        forward=False,
+        edges="table",
     ),
 }
 """The default, better than the paper's; and the paper's, to the letter."""
@@ -67,6 +81,8 @@ class Journey:
         edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
         n_steps: ``(n,)`` steps on the running hop.
         lost: Where no plan leads on, and the explorer acts.
+        foreseen: Where the forward model has chosen an action.
+        actions: ``(n, …)`` those actions; None without a forward model.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
     """
@@ -77,8 +93,10 @@ class Journey:
     edges: npt.NDArray[np.int64]
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
+    foreseen: BoolArray
     memory: EpisodeMemory = field(repr=False)
     tries: EpisodeMemory = field(repr=False)
+    actions: npt.NDArray[Any] | None = None
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
@@ -91,6 +109,7 @@ class Journey:
             edges=np.full((n, 2), -1),
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
+            foreseen=np.zeros(n, np.bool_),
             memory=EpisodeMemory(n),
             tries=EpisodeMemory(n, fail_cost=retry_cost),
         )
@@ -104,6 +123,7 @@ class Navigator:
         options: How to plan.
         max_hop_steps: The longest hop before another way is tried.
         success_probs: The success model, for ``options.first_edge``; None if there is none yet.
+        foresight: The forward model, for ``options.forward``; None if there is none.
     """
 
     def __init__(
@@ -113,9 +133,12 @@ class Navigator:
         *,
         max_hop_steps: int,
         success_probs: SuccessProbs | None = None,
+        foresight: Foresight | None = None,
     ) -> None:
         self.options = options
-        self.planner = Planner(counts, estimator=options.estimator)
+        trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
+        self.planner = Planner(counts, estimator=options.estimator, max_trees=max(256, trees))
+        self.foresight = foresight if options.forward else None
         self.max_hop_steps = max_hop_steps
         self.success_probs = success_probs if options.first_edge else None
 
@@ -169,18 +192,53 @@ class Navigator:
         memory.visit(left, sources[left])
         memory.fail(wrong, sources[wrong], targets[wrong])
 
-    def _aim(
-        self, journey: Journey, rows: npt.NDArray[np.int64], observations: Observations
-    ) -> None:
+    def _aim(self, journey: Journey, rows: Rows, observations: Observations) -> None:
         """Give the rows a target each, or call them lost."""
         achieved, goals = journey.starts[rows], journey.goals[rows]
-        index = self.planner.counts.index
+        met = ((achieved == goals) | (goals == FREE)).all(axis=1)
+        journey.foreseen[rows] = journey.lost[rows] = False
+        journey.targets[rows] = np.where(met[:, None], achieved, goals)
         nodes = np.full(len(rows), -1)
+        if len(self.planner.counts.index):
+            nodes = self.planner.counts.index.find(achieved).astype(np.int64)
+            if self.foresight is not None:
+                self._foresee(journey, rows[~met], nodes[~met], observations)
+        open_rows = ~met & ~journey.foreseen[rows]
+        if open_rows.any():
+            self._follow_graph(journey, rows[open_rows], nodes[open_rows], observations)
+
+    def _foresee(
+        self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
+    ) -> None:
+        """Let the forward model choose actions where it sees a way to the goal."""
+        if self.foresight is None or not len(rows):
+            return
+        choice = self.foresight.choose(
+            {key: part[rows] for key, part in observations.items()},
+            journey.goals[rows],
+            self.planner,
+            envs=rows,
+            nodes=nodes,
+            memory=journey.memory if self.options.memory else None,
+        )
+        if journey.actions is None:
+            shape = (len(journey.goals), *choice.actions.shape[1:])
+            journey.actions = np.zeros(shape, choice.actions.dtype)
+        chosen = rows[choice.found]
+        journey.actions[chosen] = choice.actions[choice.found]
+        journey.targets[chosen] = choice.vectors[choice.found]
+        journey.edges[chosen] = np.stack([nodes, choice.nodes], axis=1)[choice.found]
+        journey.foreseen[chosen] = True
+
+    def _follow_graph(
+        self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
+    ) -> None:
+        """Give rows whose goal is not met the next node of their plan, or call them lost."""
+        index, goals = self.planner.counts.index, journey.goals[rows]
         hops = np.full(len(rows), -1)
         if len(index):
-            nodes = index.find(achieved).astype(np.int64)
             for i in np.flatnonzero(nodes < 0):
-                nodes[i] = self._stand_in(achieved[i], goals[i])
+                nodes[i] = self._stand_in(journey.starts[rows[i]], goals[i])
             hops = self.planner.next_hops(
                 nodes,
                 goals,
@@ -188,16 +246,13 @@ class Navigator:
                 memory=journey.memory if self.options.memory else None,
                 envs=rows,
             ).astype(np.int64)
-        met = ((achieved == goals) | (goals == FREE)).all(axis=1)
-        for i in np.flatnonzero((hops < 0) & ~met):
+        for i in np.flatnonzero(hops < 0):
             hops[i] = self._towards_nearest(int(nodes[i]), goals[i])
         found = hops >= 0
-        targets = np.where(met[:, None], achieved, goals)
         if found.any():
-            targets[found] = index.vectors(hops[found])
-        journey.targets[rows] = targets
+            journey.targets[rows[found]] = index.vectors(hops[found])
         journey.edges[rows] = np.stack([nodes, hops], axis=1)
-        journey.lost[rows] = ~found & ~met
+        journey.lost[rows] = ~found
 
     def _first_edge_probs(self, observations: Observations) -> Any:
         """The success model's word on the edges out of the states at hand."""

@@ -17,6 +17,9 @@ from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.low_level import find_algorithm
 from gym_attrplan.error import InvalidArchive, InvalidOption
 
+_DEFAULTS = {"exploration": "bonus", "exploration_fraction": 0.2, "max_hop_steps": 80}
+_INVERSE_DEFAULTS = {"exploration": "random", "exploration_fraction": 0.5, "max_hop_steps": 1}
+
 _SAVED_CLASSES = (BaseAlgorithm, BaseBuffer, nn.Module, optim.Optimizer)
 """Classes that options may name; an archive can load no others."""
 
@@ -27,17 +30,21 @@ class AgentOptions:
 
     Attributes:
         policy: Name of the SB3 policy.
-        low_level: The SB3 algorithm that hops.
-        exploration: A name in :data:`EXPLORATIONS`.
+        low_level: The SB3 algorithm that hops, or ``"inverse"``.
+        exploration: A name in :data:`EXPLORATIONS`; by default ``"bonus"``, for an inverse model
+            ``"random"``.
         n_envs: Worlds made of an id that has a batched twin.
-        exploration_fraction: Share of all steps that explores.
-        max_hop_steps: The longest hop, in training and when following a plan.
+        exploration_fraction: Share of all steps that explores; by default 0.2, for an inverse
+            model, which learns from exploring, 0.5.
+        max_hop_steps: The longest hop, in training and when following a plan; by default 80, for
+            an inverse model always 1.
         step_penalty: Taken off the reward of every step of a hop.
         bonus_scale: Factor on the exploration bonus.
         decay: γ of c_π: what older attempts at an edge keep when an epoch begins.
         epoch_steps: Steps between two epochs.
         anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
-        low_level_kwargs: For the algorithm that hops.
+        low_level_kwargs: For the algorithm that hops; for an inverse model ``n_features``,
+            ``inverse_arch``, ``forward_arch`` and the fields of ``FitSettings``.
         exploration_kwargs: For the PPO that explores.
         seed: Of networks, actions, neighbours and worlds.
         device: As in SB3.
@@ -77,13 +84,27 @@ class AgentOptions:
                 raise InvalidOption(f"no option named {name!r}. Did you mean {near!r}?")
         for name in ("low_level_kwargs", "exploration_kwargs"):
             given[name] = dict(given.get(name) or {})
+        inverse = given.get("low_level") == "inverse"
+        for name, default in (_INVERSE_DEFAULTS if inverse else _DEFAULTS).items():
+            if given.get(name) is None:
+                given[name] = default
         options = cls(**given)
         options._check_ranges()
         find_algorithm(options.low_level)
         options.to_json()
         return options
 
+    @property
+    def is_inverse(self) -> bool:
+        """Whether one action is a hop and π is learned by supervision."""
+        return self.low_level == "inverse"
+
     def _check_ranges(self) -> None:
+        if self.is_inverse and self.max_hop_steps != 1:
+            raise InvalidOption(
+                'with low_level="inverse" a hop is one action, max_hop_steps=1; '
+                f"received {self.max_hop_steps}."
+            )
         if self.exploration not in EXPLORATIONS:
             raise InvalidOption(
                 f"exploration is one of {list(EXPLORATIONS)}; received {self.exploration!r}."

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from gym_attrplan.agent.attempts import AttemptBuffer
+from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.wrappers.bonus import BonusFormula
@@ -69,6 +69,7 @@ class ExploreVecEnv(VecEnvWrapper):
         counts: The table to count into.
         formula: What a transition pays, by its visits and by all of them; None pays nothing.
         scale: Factor on the bonus.
+        examples: Where to keep what every action did, for models of single actions.
     """
 
     def __init__(
@@ -78,18 +79,25 @@ class ExploreVecEnv(VecEnvWrapper):
         formula: BonusFormula | None,
         *,
         scale: float = 1.0,
+        examples: ExampleBuffer | None = None,
     ) -> None:
         super().__init__(venv)
         self.counts = counts
         self.formula = formula
         self.scale = scale
-        self._previous: IntArray = np.zeros((self.num_envs, 0), np.int8)
+        self.examples = examples
+        self._previous: Observations = {}
 
     def reset(self) -> Observations:
         """Begin new episodes everywhere."""
         observations = self._without_goal(self.venv.reset())
-        self._previous = observations["achieved_goal"]
+        self._previous = observations
         return observations
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Begin a step."""
+        self._actions = actions
+        super().step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step, count and pay."""
@@ -98,13 +106,16 @@ class ExploreVecEnv(VecEnvWrapper):
         ends = last_vectors(observations, done, infos)
         for i in np.flatnonzero(done):
             infos[i]["terminal_observation"] = self._without_goal(infos[i]["terminal_observation"])
-        moved = (ends != self._previous).any(axis=1)
+        before = self._previous["achieved_goal"]
+        moved = (ends != before).any(axis=1)
         rewards = np.zeros(self.num_envs, np.float32)
         if moved.any():
-            visits = self.counts.record(self._previous[moved], ends[moved])
+            visits = self.counts.record(before[moved], ends[moved])
             if self.formula is not None:
                 rewards[moved] = self.scale * self.formula(visits, self.counts.total)
-        self._previous = observations["achieved_goal"]
+        if self.examples is not None:
+            self.examples.add_step(self._previous, self._actions, ends)
+        self._previous = observations
         return observations, rewards, done, infos
 
     def _without_goal(self, observations: Any) -> Observations:
@@ -129,6 +140,7 @@ class HopVecEnv(VecEnvWrapper):
         max_hop_steps: The longest hop.
         step_penalty: Taken off the reward of every step; reaching the goal pays 1.
         rng: Draws the neighbours.
+        examples: Where to keep what every action did; for hops of a single action.
     """
 
     def __init__(
@@ -140,10 +152,12 @@ class HopVecEnv(VecEnvWrapper):
         max_hop_steps: int,
         step_penalty: float,
         rng: np.random.Generator,
+        examples: ExampleBuffer | None = None,
     ) -> None:
         super().__init__(venv)
         self.counts = counts
         self.attempts = attempts
+        self.examples = examples
         self.max_hop_steps = max_hop_steps
         self.step_penalty = step_penalty
         self.rng = rng
@@ -161,11 +175,18 @@ class HopVecEnv(VecEnvWrapper):
         self._start_rows = {key: rows.copy() for key, rows in observations.items()}
         return observations
 
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Begin a step."""
+        self._actions = actions
+        super().step_async(actions)
+
     def step_wait(self) -> VecEnvStepReturn:
         """Step; judge, count and replace the hops that ended."""
         observations, _, world_done, infos = self.venv.step_wait()
         observations = dict(observations)  # type: ignore[arg-type]
         ends = last_vectors(observations, world_done, infos)
+        if self.examples is not None:
+            self.examples.add_step(self._start_rows, self._actions, ends)
         self._steps += 1
         changed = (ends != self._starts).any(axis=1)
         reached = (ends == self._goals).all(axis=1) & changed
@@ -180,7 +201,8 @@ class HopVecEnv(VecEnvWrapper):
                 last = infos[i]["terminal_observation"] if world_done[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, float(rewards[i]), cut[i], reached[i])
-            self._count_attempts(done & ~(world_done & cut), reached)
+            cut_short = world_done & cut & (self._steps < self.max_hop_steps)
+            self._count_attempts(done & ~cut_short, reached)
             if changed.any():
                 self.counts.record(self._starts[changed], ends[changed])
             self._next_hops(done, observations)
@@ -244,7 +266,7 @@ class HopVecEnv(VecEnvWrapper):
         tried = ended & (self._goals != self._starts).any(axis=1)
         self.counts.attempt(self._starts[tried], self._goals[tried], reached[tried])
         rows = {key: part[tried] for key, part in self._start_rows.items()}
-        self.attempts.add(rows, reached[tried])
+        self.attempts.add({**rows, "reached": reached[tried]})
         self._n_hops += int(tried.sum())
         self._n_reached += int(reached[tried].sum())
 

@@ -14,27 +14,23 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
-from gym_attrplan.agent import storage
-from gym_attrplan.agent.attempts import AttemptBuffer
+from gym_attrplan.agent import lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
-from gym_attrplan.agent.explore import EXPLORATIONS, RandomExplorer
-from gym_attrplan.agent.low_level import build, find_algorithm
+from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
+from gym_attrplan.agent.phases import HopVecEnv, endless_goals
 from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
-from gym_attrplan.error import InvalidEnvironment, InvalidGoal
+from gym_attrplan.error import InvalidEnvironment, InvalidGoal, InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
-from gym_attrplan.models import SuccessModel
+from gym_attrplan.models import Examples, SuccessModel
 
 Observation = dict[str, npt.NDArray[Any]]
 CallbackLike = BaseCallback | list[BaseCallback] | Any | None
-
-MIN_ATTEMPTS = 200
-"""Attempts below which no success model is fitted: the table then knows as much."""
 
 
 class AttributePlannerAgent:
@@ -49,7 +45,8 @@ class AttributePlannerAgent:
             ``"MultiInputPolicy"``.
         env: The worlds: an id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
-            ``dqn``, ``reinforce``, ``sac``, …
+            ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
+            one action makes one transition.
         exploration: ``"bonus"``, ``"count_bonus"`` or ``"random"``.
         planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
         options: What else there is to choose, each a field of :class:`AgentOptions`.
@@ -72,7 +69,7 @@ class AttributePlannerAgent:
         env: Worlds,
         *,
         low_level: str | type[BaseAlgorithm] = "ppo",
-        exploration: str = "bonus",
+        exploration: str | None = None,
         planner: str | PlannerOptions = "robust",
         **options: Any,
     ) -> None:
@@ -83,9 +80,10 @@ class AttributePlannerAgent:
         self.num_timesteps = 0
         self.steps_done = {"explore": 0, "hop": 0}
         self.success_model: SuccessModel | None = None
+        self.imagined: TransitionCounts | None = None
         self._logger: Logger | None = None
         self._navigator: Navigator | None = None
-        self._rng = np.random.default_rng(self.options.seed)
+        self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
 
     def _set_up(self, venv: VecEnv, counts: TransitionCounts | None = None) -> None:
@@ -96,38 +94,23 @@ class AttributePlannerAgent:
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.counts = TransitionCounts(self.attribute_space) if counts is None else counts
-        self.attempts = AttemptBuffer(self.observation_space)
+        self.attempts = AttemptBuffer(
+            self.observation_space, capacity=500_000 if options.is_inverse else 30_000
+        )
+        self.examples = (
+            ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
+        )
         self.hops = HopVecEnv(
             venv,
             self.counts,
             self.attempts,
             max_hop_steps=options.max_hop_steps,
             step_penalty=options.step_penalty,
-            rng=self._rng,
+            rng=self.rng,
+            examples=self.examples,
         )
-        formula = EXPLORATIONS[options.exploration]
-        worlds = ExploreVecEnv(venv, self.counts, formula, scale=options.bonus_scale)
-        common: dict[str, Any] = {"seed": options.seed, "device": options.device, "verbose": 0}
-        self.low_level = build(
-            find_algorithm(options.low_level),
-            options.policy,
-            self.hops,
-            options.low_level_kwargs,
-            anneal=options.anneal,
-            **common,
-        )
-        self.explorer: Any = (
-            RandomExplorer(worlds, seed=options.seed)
-            if formula is None
-            else build(
-                find_algorithm("ppo"),
-                options.policy,
-                worlds,
-                options.exploration_kwargs,
-                anneal=False,
-                **common,
-            )
-        )
+        self.low_level: Any = build_low_level(self)
+        self.explorer: Any = build_explorer(self)
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -168,30 +151,37 @@ class AttributePlannerAgent:
                 training.run(self.num_timesteps + total_timesteps)
             finally:
                 self._navigator = None
-                self._fit_success_model()
+                lessons.fit_success_model(self)
+                lessons.imagine(self)
         inner.on_training_end()
         self._report()
         return self
 
-    def _fit_success_model(self) -> None:
-        """Learn q(s, ρ') from the newest attempts; with too few of them the table is used alone."""
-        if len(self.attempts) < MIN_ATTEMPTS or not self.planner_options.first_edge:
-            return
-        if self.success_model is None:
-            self.success_model = self._new_success_model()
-        self.success_model.fit(self.attempts.observations, self.attempts.reached)
-        self._navigator = None
+    def add_examples(self, examples: Examples) -> None:
+        """Take over what actions did elsewhere, in a log or a simulator, as if explored here.
 
-    def _new_success_model(self) -> SuccessModel:
-        """With a trunk of the same kind as the hop policy's."""
-        policy = self.low_level.policy
-        return SuccessModel(
-            self.observation_space,
-            features_extractor_class=policy.features_extractor_class,
-            features_extractor_kwargs=policy.features_extractor_kwargs,
-            device=self.options.device,
-            seed=self.options.seed or 0,
-        )
+        They count as steps of exploring. Attributes must be those the agent will see: with a
+        detector, its own word.
+
+        Args:
+            examples: States, actions, and the attributes before and after.
+
+        Raises:
+            InvalidOption: If the low level learns from nothing but its own steps.
+            InvalidData: If there are too few examples, or lengths differ.
+        """
+        if self.examples is None:
+            raise InvalidOption(
+                f"only low_level='inverse' learns from examples; this agent's is "
+                f"{self.options.low_level!r}."
+            )
+        examples.checked(self.attribute_space)
+        self.examples.add_examples(examples)
+        moved = (examples.attributes != examples.next_attributes).any(axis=1)
+        self.counts.record(examples.attributes[moved], examples.next_attributes[moved])
+        self.num_timesteps += len(examples)
+        self.steps_done["explore"] += len(examples)
+        self._navigator = None
 
     def _report(self) -> None:
         """Say in the log, and with ``verbose`` in words, what there is to plan with."""
@@ -235,17 +225,35 @@ class AttributePlannerAgent:
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
         journey = self.navigator.advance(state, batch, starts)
-        batch = {**batch, "desired_goal": journey.targets}
-        deterministic = deterministic and not self.planner_options.sample_actions
-        if deterministic and self.planner_options.retry_cost and knows_action_probs(self.low_level):
-            actions = least_tried_actions(self.low_level, batch, journey.tries)
-        else:
-            actions = np.asarray(self.low_level.predict(batch, deterministic=deterministic)[0])
-        if journey.lost.any():
-            free = {**batch, "desired_goal": np.full_like(journey.targets, FREE)}
-            lost = {key: part[journey.lost] for key, part in free.items()}
-            actions[journey.lost] = self.explorer.predict(lost, deterministic=False)[0]
+        shape = (n, *(self.action_space.shape or ()))
+        actions = np.zeros(shape, self.action_space.dtype)
+        if journey.actions is not None:
+            actions[journey.foreseen] = journey.actions[journey.foreseen]
+        hopping = np.flatnonzero(~journey.foreseen & ~journey.lost)
+        if len(hopping):
+            rows = {**batch, "desired_goal": journey.targets}
+            rows = {key: part[hopping] for key, part in rows.items()}
+            actions[hopping] = self._hop(rows, journey, hopping, deterministic)
+        lost = np.flatnonzero(journey.lost)
+        if len(lost):
+            rows = {key: part[lost] for key, part in batch.items()}
+            rows["desired_goal"] = np.full_like(rows["desired_goal"], FREE)
+            actions[lost] = self.explorer.predict(rows, deterministic=False)[0]
         return (actions[0] if single else actions), journey
+
+    def _hop(
+        self,
+        rows: Observation,
+        journey: Journey,
+        envs: npt.NDArray[np.int64],
+        deterministic: bool,
+    ) -> npt.NDArray[Any]:
+        """The hop policy's actions."""
+        options = self.planner_options
+        deterministic = deterministic and not options.sample_actions
+        if deterministic and options.retry_cost and knows_action_probs(self.low_level):
+            return least_tried_actions(self.low_level, rows, journey.tries, envs)
+        return np.asarray(self.low_level.predict(rows, deterministic=deterministic)[0])
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
         """The plan from an observation to a goal, by default its own; None if there is none."""
@@ -262,10 +270,11 @@ class AttributePlannerAgent:
         """What follows the plans; made anew when the graph or the options have changed."""
         if self._navigator is None:
             self._navigator = Navigator(
-                self.counts,
+                lessons.planning_graph(self),
                 self.planner_options,
                 max_hop_steps=self.options.max_hop_steps,
                 success_probs=self.success_model and self.success_model.predict,
+                foresight=lessons.foresight(self),
             )
         return self._navigator
 
@@ -274,7 +283,7 @@ class AttributePlannerAgent:
         self.planner_options = checked_options(planner)
         self._navigator = None
         if self.success_model is None:
-            self._fit_success_model()
+            lessons.fit_success_model(self)
 
     def _as_batch(self, observation: Observation) -> tuple[Observation, bool]:
         if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(

@@ -12,19 +12,24 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 
+from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.graph import EpisodeMemory
 
 Observations = dict[str, npt.NDArray[Any]]
 
 
-def knows_action_probs(model: BaseAlgorithm) -> bool:
+def knows_action_probs(model: BaseAlgorithm | InverseLearner) -> bool:
     """Whether the policy gives each of a few actions a probability."""
-    discrete = isinstance(model.action_space, spaces.Discrete)
-    return discrete and isinstance(model.policy, ActorCriticPolicy)
+    if not isinstance(model.action_space, spaces.Discrete):
+        return False
+    return isinstance(model, InverseLearner) or isinstance(model.policy, ActorCriticPolicy)
 
 
 def least_tried_actions(
-    model: BaseAlgorithm, observations: Observations, memory: EpisodeMemory
+    model: BaseAlgorithm | InverseLearner,
+    observations: Observations,
+    memory: EpisodeMemory,
+    envs: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
     """The likeliest action of each row, less what having tried it there before costs.
 
@@ -34,15 +39,19 @@ def least_tried_actions(
     Args:
         model: A model that :func:`knows_action_probs`.
         observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
-        memory: Counts the tries of each row's episode; ``fail_cost`` is what one costs.
+        memory: Counts the tries of each environment's episode; ``fail_cost`` is what one costs.
+        envs: ``(n,)`` which environment each row is.
     """
-    scores = _log_probs(model, observations)
+    if isinstance(model, InverseLearner):
+        scores = model.log_probs(observations)
+    else:
+        scores = _log_probs(model, observations)
     n, n_actions = scores.shape
     situation = _fingerprints(observations)
     rows, actions = np.divmod(np.arange(n * n_actions), n_actions)
-    scores -= memory.extra_cost(rows, situation[rows], actions).reshape(n, n_actions)
-    chosen: npt.NDArray[np.int64] = scores.argmax(axis=1)
-    memory.fail(np.arange(n), situation, chosen)
+    tried = memory.extra_cost(envs[rows], situation[rows], actions).reshape(n, n_actions)
+    chosen: npt.NDArray[np.int64] = (scores - tried).argmax(axis=1)
+    memory.fail(envs, situation, chosen)
     return chosen
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 import gym_attrplan
+from gym_attrplan.agent.lessons import new_success_model
 from gym_attrplan.agent.navigator import PlannerOptions
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.worlds import SpacesOnly, Worlds
+from gym_attrplan.agent.worlds import SpacesOnly, Worlds, action_choices
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
 from gym_attrplan.error import InvalidArchive
@@ -39,8 +40,6 @@ def save(agent: AttributePlannerAgent, path: str | Path) -> None:
     target = _with_suffix(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     skeleton, tensors = weights_of(agent)
-    arrays = io.BytesIO()
-    np.savez_compressed(arrays, allow_pickle=False, **agent.counts.to_arrays())
     about = {
         "library": gym_attrplan.__version__,
         "options": agent.options.to_json(),
@@ -50,13 +49,16 @@ def save(agent: AttributePlannerAgent, path: str | Path) -> None:
         "attributes": agent.attribute_space.table,
         "observation_space": space_to_json(agent.observation_space),
         "action_space": space_to_json(agent.action_space),
+        "action_choices": action_choices(agent.env),
     }
     entries = {
         "agent.json": json.dumps(about, indent=1).encode(),
         "weights.json": json.dumps(skeleton).encode(),
         "weights.safetensors": tensors_to_bytes(tensors),
-        "counts.npz": arrays.getvalue(),
+        "counts.npz": _counts_to_bytes(agent.counts),
     }
+    if agent.imagined is not None:
+        entries["imagined.npz"] = _counts_to_bytes(agent.imagined)
     write_archive(target, KIND, entries)
 
 
@@ -78,14 +80,15 @@ def load(
             space_from_json(manifest["observation_space"]),
             space_from_json(manifest["action_space"]),
             space,
+            int(manifest["action_choices"]),
         )
         saved = AgentOptions.from_json(manifest["options"])
         options = {name: getattr(saved, name) for name in saved.__dataclass_fields__} | changes
         planner = PlannerOptions(**manifest["planner"])
         agent = kind(env=stand_in, planner=planner, **options)
-        with np.load(io.BytesIO(entries["counts.npz"]), allow_pickle=False) as arrays:
-            counts = TransitionCounts.from_arrays(space, dict(arrays))
-        agent._set_up(stand_in, counts)
+        agent._set_up(stand_in, _counts_from_bytes(entries["counts.npz"], space))
+        if "imagined.npz" in entries:
+            agent.imagined = _counts_from_bytes(entries["imagined.npz"], space)
         tensors = tensors_from_bytes(entries["weights.safetensors"])
         give_weights(agent, (json.loads(entries["weights.json"]), tensors))
         agent.num_timesteps = int(manifest["num_timesteps"])
@@ -95,6 +98,17 @@ def load(
     if env is not None:
         agent.set_env(env)
     return agent
+
+
+def _counts_to_bytes(counts: TransitionCounts) -> bytes:
+    arrays = io.BytesIO()
+    np.savez_compressed(arrays, allow_pickle=False, **counts.to_arrays())
+    return arrays.getvalue()
+
+
+def _counts_from_bytes(content: bytes, space: AttributeSpace) -> TransitionCounts:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return TransitionCounts.from_arrays(space, dict(arrays))
 
 
 def weights_of(agent: AttributePlannerAgent) -> tuple[Any, Tensors]:
@@ -115,7 +129,7 @@ def give_weights(agent: AttributePlannerAgent, apart: tuple[Any, Tensors]) -> No
     if "explorer" in weights:
         agent.explorer.set_parameters(weights["explorer"], exact_match=True)
     if "success" in weights:
-        agent.success_model = agent._new_success_model()
+        agent.success_model = new_success_model(agent)
         agent.success_model.load_state_dict(weights["success"])
     agent._navigator = None
 

@@ -75,6 +75,8 @@ class Training:
     def _end_rollout(self) -> None:
         """Older attempts count less as the policy that made them is left behind."""
         agent = self._agent
+        if agent.options.is_inverse:
+            return  # its π does not change while it hops
         if agent.num_timesteps >= self._epoch_end:
             agent.counts.start_epoch(agent.options.decay)
             self._epoch_end = agent.num_timesteps + agent.options.epoch_steps

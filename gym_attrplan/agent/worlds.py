@@ -66,6 +66,14 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
     return space
 
 
+def action_choices(venv: VecEnv) -> int:
+    """How many numbers at the front of an action are scores of choices, if the worlds say so."""
+    try:
+        return int(venv.get_attr("action_choices")[0])
+    except AttributeError:
+        return 0
+
+
 def _is_monitored(env: gym.Env[Any, Any]) -> bool:
     layer: Any = env
     while isinstance(layer, gym.Wrapper):
@@ -82,6 +90,7 @@ class SpacesOnly(VecEnv):
         observation_space: Of a single world.
         action_space: Of a single world.
         attributes: Of a single world.
+        action_choices: Scores of choices at the front of an action.
     """
 
     def __init__(
@@ -89,8 +98,10 @@ class SpacesOnly(VecEnv):
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         attributes: AttributeSpace,
+        action_choices: int = 0,
     ) -> None:
         self.attribute_space = attributes
+        self.action_choices = action_choices
         self.terminate_on_success = True
         super().__init__(1, observation_space, action_space)
 

@@ -16,12 +16,12 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import get_device
-from torch.nn import functional
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import IntArray, Sizes
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
 from gym_attrplan.error import AttrPlanError, InvalidArchive, InvalidData, NotFitted
+from gym_attrplan.models.answers import AttributeLogits
 from gym_attrplan.models.archive import (
     json_to_bytes,
     read_archive,
@@ -115,16 +115,12 @@ class AttributeDetector:
         self._options = {"net_arch": list(net_arch), "text": text, "seed": seed}
         self._flat = FlatObservation(self.observation_space, text=text)
         sizes = self.attribute_space.sizes.astype(np.int64)
-        # Logits of all attributes stand in one row; this lays them out as (attribute, value),
-        # and places that an attribute does not have point at one more logit, which is -inf.
-        first = np.cumsum(sizes) - sizes
-        values = np.arange(sizes.max())
-        places = np.where(values < sizes[:, None], first[:, None] + values, sizes.sum())
-        self._places = torch.from_numpy(places)
+        self._layout = AttributeLogits(sizes)
         with seeded(seed):
-            self._network = ObservationNetwork(self._flat.spaces, int(sizes.sum()), net_arch)
+            self._network = ObservationNetwork(self._flat.spaces, self._layout.n_logits, net_arch)
         self._initial = copy.deepcopy(self._network.state_dict())
         self._network.to(get_device(device))
+        self._layout.to(get_device(device))
         self._temperatures = torch.ones(len(sizes))
 
     @property
@@ -176,12 +172,12 @@ class AttributeDetector:
         inputs = {key: to_tensor(row) for key, row in rows.items()}
         self.report = None
         self._network.load_state_dict(self._initial)
-        self._network.learn_scale(inputs)
+        self._network.encoder.learn_scale(inputs)
         fit = fit_network(
             self._network,
             inputs,
             torch.from_numpy(labels.astype(np.int64)),
-            self._loss,
+            self._layout.loss,
             settings,
             rng=np.random.default_rng(self._options["seed"]),
             progress_bar=progress_bar,
@@ -191,14 +187,8 @@ class AttributeDetector:
         self.report = self._calibrate(fit, n_rows)
         return self.report
 
-    def _loss(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Cross entropy of the full set: summed over attributes, mean over states."""
-        blocks = self._blocks(logits)
-        total = functional.cross_entropy(blocks.flatten(0, 1), targets.flatten(), reduction="sum")
-        return total / len(targets)
-
     def _calibrate(self, fit: Fit, n_labels: int) -> DetectorReport:
-        blocks, targets = self._blocks(fit.logits).cpu(), fit.targets.cpu()
+        blocks, targets = self._layout(fit.logits).cpu(), fit.targets.cpu()
         self._temperatures = fit_temperatures(blocks, targets)
         correct = blocks.argmax(2) == targets
         before, after = (
@@ -257,12 +247,9 @@ class AttributeDetector:
                 "the detector has learned nothing yet. Call fit(observations, attributes) first, "
                 "or AttributeDetector.load(path)."
             )
-        return self._blocks(answer_in_batches(self._network, self._rows(observations)))
-
-    def _blocks(self, logits: torch.Tensor) -> torch.Tensor:
-        """Logits ``(n, sum of sizes)`` → ``(n, n_attributes, largest size)``, filled with -inf."""
-        padded = functional.pad(logits, (0, 1), value=-torch.inf)
-        return padded[:, self._places.to(logits.device)]
+        logits = answer_in_batches(self._network, self._rows(observations))
+        blocks: torch.Tensor = self._layout(logits)
+        return blocks
 
     def _rows(self, observations: Any) -> dict[str, Array]:
         if isinstance(observations, list):

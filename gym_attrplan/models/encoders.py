@@ -21,6 +21,7 @@ MAX_SYMBOLS = 256
 """Integers below this are symbols that stand for something in their place, above it words."""
 
 _MIN_IMAGE_SIDE = 36
+_SCALE_ROWS = 1 << 17  # so many rows tell the scale of a million
 
 
 class ImageEncoder(nn.Module):
@@ -108,7 +109,8 @@ class Standardizer(nn.Module):
 
     def learn_scale(self, values: torch.Tensor) -> None:
         """Take mean and deviation from ``(n, …)`` training data."""
-        deviation, mean = torch.std_mean(values.flatten(1).float(), dim=0, correction=0)
+        sample = values[torch.arange(min(len(values), _SCALE_ROWS))]
+        deviation, mean = torch.std_mean(sample.flatten(1).float(), dim=0, correction=0)
         self.mean.copy_(mean)
         # A value that never changed says nothing, and must not be blown up once it does.
         self.deviation.copy_(torch.where(deviation > 1e-8, deviation, 1.0))
@@ -118,27 +120,21 @@ class Standardizer(nn.Module):
         return ((values.flatten(1).float() - self.mean) / self.deviation).clamp(-10.0, 10.0)
 
 
-class ObservationNetwork(nn.Module):
-    """Parts of an observation → logits: an encoder for each part, then a perceptron over all.
+class ObservationEncoder(nn.Module):
+    """Parts of an observation → features: an encoder for each part, side by side.
 
     Args:
         parts: Key → space, as :class:`~gym_attrplan.wrappers.observation.FlatObservation` has it.
-        n_outputs: Number of logits.
-        net_arch: Sizes of the hidden layers; the first is also that of each part's features.
+        part_features: Length of the features of a part that is not plain numbers.
     """
 
-    def __init__(
-        self, parts: Mapping[str, spaces.Space[Any]], n_outputs: int, net_arch: Sequence[int]
-    ) -> None:
+    def __init__(self, parts: Mapping[str, spaces.Space[Any]], part_features: int) -> None:
         super().__init__()
-        n_features = net_arch[0] if net_arch else 256
-        self._spaces = dict(parts)
-        encoders, n_total = {}, 0
+        encoders, self.n_features = {}, 0
         for key, space in parts.items():
-            encoders[key], length = _encoder(space, n_features)
-            n_total += length
+            encoders[key], length = _encoder(space, part_features)
+            self.n_features += length
         self.encoders = nn.ModuleDict(encoders)
-        self.head = nn.Sequential(*create_mlp(n_total, n_outputs, list(net_arch), nn.ELU))
 
     def learn_scale(self, inputs: Inputs) -> None:
         """Let the parts made of plain numbers take their scale from the training data."""
@@ -147,9 +143,31 @@ class ObservationNetwork(nn.Module):
                 encoder.learn_scale(inputs[key])
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """``{key: (n, …)}`` → ``(n, n_outputs)``."""
+        """``{key: (n, …)}`` → ``(n, n_features)``; other keys are ignored."""
         features = [encoder(inputs[key]) for key, encoder in self.encoders.items()]
-        logits: torch.Tensor = self.head(torch.cat(features, dim=1))
+        return torch.cat(features, dim=1)
+
+
+class ObservationNetwork(nn.Module):
+    """Parts of an observation → logits: an :class:`ObservationEncoder`, then a perceptron.
+
+    Args:
+        parts: Key → space.
+        n_outputs: Number of logits.
+        net_arch: Sizes of the hidden layers; the first is also that of each part's features.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, spaces.Space[Any]], n_outputs: int, net_arch: Sequence[int]
+    ) -> None:
+        super().__init__()
+        self.encoder = ObservationEncoder(parts, net_arch[0] if net_arch else 256)
+        layers = create_mlp(self.encoder.n_features, n_outputs, list(net_arch), nn.ELU)
+        self.head = nn.Sequential(*layers)
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        """``{key: (n, …)}`` → ``(n, n_outputs)``."""
+        logits: torch.Tensor = self.head(self.encoder(inputs))
         return logits
 
 

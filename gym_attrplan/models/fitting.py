@@ -20,6 +20,7 @@ from gym_attrplan.error import InvalidData
 
 Inputs = dict[str, torch.Tensor]
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Score = Callable[[torch.Tensor, npt.NDArray[np.int64]], float]
 Array = npt.NDArray[Any]
 
 MIN_BATCHES = 32
@@ -66,11 +67,13 @@ class FitSettings:
 class Fit:
     """What :func:`fit_network` did: epochs run, and how the best weights judge the held-out part.
 
-    ``loss`` is the held-out loss, ``logits`` and ``targets`` the held-out answers and truths.
+    ``loss`` is the held-out loss, ``rows`` the numbers of the held-out examples, ``logits`` and
+    ``targets`` the answers and truths for them.
     """
 
     epochs: int
     loss: float
+    rows: npt.NDArray[np.int64]
     logits: torch.Tensor
     targets: torch.Tensor
 
@@ -83,6 +86,8 @@ def fit_network(
     settings: FitSettings,
     *,
     rng: np.random.Generator,
+    rows: npt.NDArray[np.int64] | None = None,
+    score: Score | None = None,
     progress_bar: bool = False,
     logger: Logger | None = None,
     name: str = "model",
@@ -94,11 +99,14 @@ def fit_network(
 
     Args:
         network: Takes a dict of tensors; its parameters say on which device.
-        inputs: Key → ``(n, …)`` tensors.
+        inputs: Key → ``(n, …)`` tensors, or what can be indexed like them.
         targets: ``(n, …)``.
         loss: ``(logits, targets) -> mean loss``.
         settings: The hyper-parameters.
         rng: Draws the held-out part and the order of the examples.
+        rows: Numbers of the examples to use; all by default.
+        score: ``(held-out logits, their rows) -> number``, the lower the better, to stop by; the
+            held-out loss by default.
         progress_bar: Whether to show a bar over the epochs.
         logger: Receives ``<name>/loss`` and ``<name>/held_out_loss`` every epoch.
         name: Of the bar and of the logger's keys.
@@ -106,19 +114,21 @@ def fit_network(
     Raises:
         InvalidData: If the loss is never finite.
     """
-    training = _Training(network, inputs, targets, loss, settings, rng)
+    rows = np.arange(len(targets)) if rows is None else rows
+    training = _Training(network, inputs, targets, loss, settings, rng, rows)
     epochs = range(1, settings.max_epochs + 1)
     best_epoch, epoch = 0, 0
     for epoch in track(epochs, description=f"training {name}", disable=not progress_bar):
         train_loss = training.run_epoch()
         logits = training.held_out_logits()
         held_out_loss = float(loss(logits, training.held_out_targets))
+        standing = held_out_loss if score is None else score(logits, training.held_out)
         if logger is not None:
             logger.record(f"{name}/loss", train_loss)
             logger.record(f"{name}/held_out_loss", held_out_loss)
             logger.dump(epoch)
-        if held_out_loss < training.best_loss:
-            training.keep(held_out_loss)
+        if standing < training.best:
+            training.keep(standing, held_out_loss)
             best_epoch = epoch
         elif epoch - best_epoch >= settings.patience:
             break
@@ -128,7 +138,13 @@ def fit_network(
             f"infinity in the observations, or lower learning_rate={settings.learning_rate}."
         )
     training.restore()
-    return Fit(epoch, training.best_loss, training.held_out_logits(), training.held_out_targets)
+    return Fit(
+        epoch,
+        training.best_loss,
+        training.held_out,
+        training.held_out_logits(),
+        training.held_out_targets,
+    )
 
 
 class _Training:
@@ -142,13 +158,14 @@ class _Training:
         loss: Loss,
         settings: FitSettings,
         rng: np.random.Generator,
+        rows: npt.NDArray[np.int64],
     ) -> None:
         self._network, self._loss, self._rng = network, loss, rng
         self._device = next(network.parameters()).device
         self._inputs, self._targets = _resident(inputs, targets, self._device)
-        order = rng.permutation(len(targets))
+        order = rng.permutation(rows)
         n_held_out = min(max(1, round(settings.holdout * len(order))), len(order) - 1)
-        self._held_out, self._train = order[:n_held_out], order[n_held_out:]
+        self.held_out, self._train = order[:n_held_out], order[n_held_out:]
         self._batch_size = min(settings.batch_size, max(1, len(self._train) // MIN_BATCHES))
         # Of two rows, one by itself would be a batch that batch norm cannot take.
         self._batch_size = max(self._batch_size, min(16, len(self._train)))
@@ -160,9 +177,9 @@ class _Training:
         self._schedule = torch.optim.lr_scheduler.OneCycleLR(
             self._optimizer, max_lr=rate, total_steps=settings.max_epochs * self._n_batches
         )
-        self.held_out_targets = self._batch(self._held_out)[1]
-        self.best_loss = float("inf")
-        self._best = copy.deepcopy(network.state_dict())
+        self.held_out_targets = self._batch(self.held_out)[1]
+        self.best = self.best_loss = float("inf")
+        self._weights = copy.deepcopy(network.state_dict())
 
     def run_epoch(self) -> float:
         """One pass over the training part; its mean loss."""
@@ -171,7 +188,7 @@ class _Training:
         rows = self._rng.permutation(self._train)[: self._n_batches * self._batch_size]
         for batch in np.split(rows, self._n_batches):
             inputs, targets = self._batch(batch)
-            with _autocast(self._device):
+            with autocast(self._device):
                 logits = self._network(inputs)
             loss = self._loss(logits.float(), targets)
             self._optimizer.zero_grad()
@@ -183,15 +200,16 @@ class _Training:
         return float(torch.stack(losses).mean())
 
     def held_out_logits(self) -> torch.Tensor:
-        n_batches = -(-len(self._held_out) // _EVALUATION_BATCH)
-        batches = (self._batch(rows)[0] for rows in np.array_split(self._held_out, n_batches))
+        n_batches = -(-len(self.held_out) // _EVALUATION_BATCH)
+        batches = (self._batch(rows)[0] for rows in np.array_split(self.held_out, n_batches))
         return torch.cat([compute_logits(self._network, batch) for batch in batches])
 
-    def keep(self, loss: float) -> None:
-        self.best_loss, self._best = loss, copy.deepcopy(self._network.state_dict())
+    def keep(self, standing: float, loss: float) -> None:
+        self.best, self.best_loss = standing, loss
+        self._weights = copy.deepcopy(self._network.state_dict())
 
     def restore(self) -> None:
-        self._network.load_state_dict(self._best)
+        self._network.load_state_dict(self._weights)
 
     def _batch(self, rows: npt.NDArray[np.int64]) -> tuple[Inputs, torch.Tensor]:
         index = torch.from_numpy(rows).to(self._targets.device)
@@ -204,7 +222,7 @@ def compute_logits(network: nn.Module, inputs: Inputs) -> torch.Tensor:
     if network.training:  # walking the modules costs as much as a small network's answer
         network.eval()
     device = next(network.parameters()).device
-    with torch.no_grad(), _autocast(device):
+    with torch.no_grad(), autocast(device):
         logits: torch.Tensor = network(inputs)
     return logits.float()
 
@@ -228,7 +246,7 @@ def to_tensor(array: Array) -> torch.Tensor:
     array = np.asarray(array)
     if array.dtype.kind == "u" and array.dtype.itemsize in _UNSIGNED:
         array = array.astype(_UNSIGNED[array.dtype.itemsize])
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.require(array, requirements=("C", "W")))
 
 
 def fit_temperatures(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -282,7 +300,8 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _autocast(device: torch.device) -> torch.autocast:
+def autocast(device: torch.device) -> torch.autocast:
+    """Mixed precision where there is a GPU."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 

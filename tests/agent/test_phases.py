@@ -8,7 +8,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeSpace, AttributeWrapper, TransitionCounts
-from gym_attrplan.agent.attempts import AttemptBuffer
+from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
 from gym_attrplan.wrappers.bonus import count_bonus
 
@@ -168,7 +168,7 @@ def test_attempts_keep_the_state_they_started_from():
     env.reset()
     env.step(np.array([1, 0]))
     env.step(np.array([1, 1]))
-    kept = env.attempts.observations
+    kept = env.attempts.rows
     assert kept["observation"].tolist() == [0, 1, 0]
     assert kept["desired_goal"].tolist() == [bits(1), bits(2), bits(1)]
     assert env.attempts.reached.tolist() == [True, True, True]

@@ -321,7 +321,7 @@ def test_wrong_environments_and_options_are_named():
         make_agent(gym.make("CartPole-v1"))
     with pytest.raises(InvalidEnvironment, match="SAME_STEP"):
         make_agent(SyncVectorEnv([counter]))
-    with pytest.raises(InvalidEnvironment, match="these can: a2c, dqn, ppo, reinforce"):
+    with pytest.raises(InvalidEnvironment, match="these can: a2c, dqn, inverse, ppo, reinforce"):
         make_agent(low_level="sac", low_level_kwargs={})
     with pytest.raises(InvalidOption, match="Did you mean 'max_hop_steps'"):
         make_agent(max_hops=3)

@@ -1,0 +1,100 @@
+"""Actors: what takes steps with the face of an SB3 algorithm, so that the agent runs all alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import VecEnv
+
+Observations = dict[str, npt.NDArray[Any]]
+
+
+def random_actions(space: spaces.Space[Any], n: int) -> npt.NDArray[Any]:
+    """``(n, …)`` drawn from the space."""
+    return np.stack([np.asarray(space.sample()) for _ in range(n)])
+
+
+class Actor:
+    """Steps through worlds and tells a callback; what it does in them, a subclass says.
+
+    Args:
+        venv: The worlds.
+        rollout: Steps between two reports.
+    """
+
+    def __init__(self, venv: VecEnv, *, rollout: int = 16_384) -> None:
+        self.env = venv
+        self.action_space = venv.action_space
+        self.num_timesteps = 0
+        self.logger: Logger
+        self._rollout = max(1, rollout // venv.num_envs)
+        self._last_obs: Any = None
+
+    def set_logger(self, logger: Logger) -> None:
+        """Where the callback logs."""
+        self.logger = logger
+
+    def get_env(self) -> VecEnv:
+        """The worlds."""
+        return self.env
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: BaseCallback,
+        log_interval: int | None = 1,
+        **unused: Any,
+    ) -> Actor:
+        """Take so many steps."""
+        end = self.num_timesteps + total_timesteps
+        callback.init_callback(self)  # type: ignore[arg-type]
+        callback.on_training_start(locals(), globals())
+        observations: Any = self.env.reset()
+        n_rollouts = 0
+        while self.num_timesteps < end:
+            callback.on_rollout_start()
+            for _ in range(self._rollout):
+                observations = self.env.step(self._act(observations))[0]
+                self.num_timesteps += self.env.num_envs
+                callback.update_locals(locals())
+                if not callback.on_step():
+                    return self
+                if self.num_timesteps >= end:
+                    break
+            callback.on_rollout_end()
+            n_rollouts += 1
+            if log_interval and n_rollouts % log_interval == 0:
+                self.logger.dump(self.num_timesteps)
+        callback.on_training_end()
+        return self
+
+    def _act(self, observations: Observations) -> npt.NDArray[Any]:
+        """The actions to take."""
+        raise NotImplementedError
+
+
+class RandomExplorer(Actor):
+    """Random actions.
+
+    Args:
+        venv: The worlds.
+        seed: Of the actions.
+    """
+
+    def __init__(self, venv: VecEnv, *, seed: int | None = None) -> None:
+        super().__init__(venv)
+        self.action_space.seed(seed)
+
+    def predict(
+        self, observation: Observations, deterministic: bool = False
+    ) -> tuple[npt.NDArray[Any], None]:
+        """A random action for each row."""
+        return random_actions(self.action_space, len(observation["achieved_goal"])), None
+
+    def _act(self, observations: Observations) -> npt.NDArray[Any]:
+        return random_actions(self.action_space, self.env.num_envs)

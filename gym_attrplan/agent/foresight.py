@@ -1,0 +1,150 @@
+"""Foresight: the forward model picks actions by where they would lead, and draws its own graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
+from gym_attrplan.models.forward import ForwardModel, Outcomes
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+MIN_PROB = 0.5
+"""A transition less likely than this is not drawn into the graph."""
+
+_CHUNK = 2_048  # states imagined at a time
+
+
+class Choice(NamedTuple):
+    """The best action of each row, where it should lead, that node's number, and whether any is."""
+
+    actions: Array
+    vectors: IntArray
+    nodes: Rows
+    found: npt.NDArray[np.bool_]
+
+
+class Foresight:
+    """Chooses among actions by what the forward model says they do.
+
+    Of a few discrete actions all are considered; of others some drawn at random.
+
+    Args:
+        model: A fitted forward model.
+        n_candidates: How many actions to draw where they cannot be counted.
+        rng: Draws them.
+    """
+
+    def __init__(
+        self, model: ForwardModel, *, n_candidates: int = 256, rng: np.random.Generator
+    ) -> None:
+        self.model = model
+        self._n_candidates = n_candidates
+        self._rng = rng
+
+    def choose(
+        self,
+        observations: Mapping[str, Array],
+        goals: IntArray,
+        planner: Planner,
+        *,
+        envs: Rows,
+        nodes: Rows,
+        memory: EpisodeMemory | None,
+    ) -> Choice:
+        """For each row the action whose own cost and the way on from where it leads are least.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
+            goals: ``(n, n_attributes)``.
+            planner: Knows the way on.
+            envs: ``(n,)`` which environment each row is, for the memory.
+            nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
+            memory: What the running episodes make dearer.
+        """
+        candidates = self._candidates(len(goals))
+        outcomes = self.model.foresee(observations, candidates)
+        costs, targets = self._costs(observations["achieved_goal"], goals, outcomes, planner)
+        if memory is not None:
+            rows, columns = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
+            costs[rows, columns] += memory.extra_cost(
+                envs[rows], nodes[rows], targets[rows, columns]
+            )
+        best, rows = costs.argmin(axis=1), np.arange(len(goals))
+        chosen = candidates[best] if candidates.ndim == 2 else candidates[rows, best]
+        return Choice(
+            self.model.layout.to_env(chosen),
+            outcomes.vectors[rows, best],
+            targets[rows, best],
+            np.isfinite(costs[rows, best]),
+        )
+
+    def _costs(
+        self, achieved: IntArray, goals: IntArray, outcomes: Outcomes, planner: Planner
+    ) -> tuple[npt.NDArray[np.float64], Rows]:
+        """``(n, m)`` what each action and the way on cost, and the nodes they lead to."""
+        vectors, probs = outcomes
+        n, m, k = vectors.shape
+        targets = planner.counts.index.find(vectors.reshape(-1, k)).astype(np.int64).reshape(n, m)
+        costs = planner.step_cost - np.log(np.maximum(probs.astype(np.float64), 1e-12))
+        met = planner.counts.space.matches(vectors, goals[:, None])
+        for i, goal in enumerate(goals):
+            onward = np.append(planner.distances(goal), np.inf)  # the last for a node that is none
+            costs[i] += np.where(met[i], 0.0, onward[targets[i]])
+        costs[(vectors == achieved[:, None]).all(axis=2)] = np.inf  # nothing would change
+        return costs, targets
+
+    def _candidates(self, n: int) -> npt.NDArray[np.float32]:
+        """Actions as models have them: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
+        layout = self.model.layout
+        every = layout.all_actions()
+        if every is not None:
+            return every
+        drawn = layout.random_actions(n * self._n_candidates, self._rng)
+        return drawn.reshape(n, self._n_candidates, -1)
+
+    def imagine(self, observations: Mapping[str, Array]) -> TransitionCounts:
+        """The graph of what the model believes possible, as if each had been attempted.
+
+        An edge's attempts are the states with its source's attributes, its successes those of them
+        from which some action leads along it.
+
+        Args:
+            observations: Key → ``(n, …)`` states to imagine from, with ``achieved_goal``.
+        """
+        counts = TransitionCounts(self.model.attribute_space)
+        achieved = np.asarray(observations["achieved_goal"])
+        for first in range(0, len(achieved), _CHUNK):
+            rows = {key: part[first : first + _CHUNK] for key, part in observations.items()}
+            states, vectors = self._possible(rows)
+            counts.record(rows["achieved_goal"][states], vectors)
+        if counts.n_edges:
+            self._count_attempts(counts, achieved)
+        return counts
+
+    def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
+        """Every outcome that some action makes likely, once: the states' places, the vectors."""
+        vectors, probs = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
+        changes = (vectors != rows["achieved_goal"][:, None]).any(axis=2) & (probs >= MIN_PROB)
+        state, action = np.nonzero(changes)
+        outcome = vectors[state, action]
+        keys = np.concatenate([state[:, None], outcome], axis=1)
+        _, first = np.unique(keys, axis=0, return_index=True)
+        return state[first], outcome[first]
+
+    def _count_attempts(self, counts: TransitionCounts, achieved: IntArray) -> None:
+        """From every state an attempt at each edge that its attributes have in some state."""
+        edges, index = counts.edges(), counts.index
+        nodes = index.find(achieved)
+        tried = np.bincount(nodes[nodes >= 0], minlength=edges.n_nodes)[edges.source]
+        possible = edges.visits.astype(np.int64)  # a state was recorded once for each outcome
+        for outcome, times in ((True, possible), (False, tried - possible)):
+            which = np.repeat(np.arange(len(edges)), times)
+            begin, end = (index.vectors(side[which]) for side in (edges.source, edges.target))
+            counts.attempt(begin, end, outcome)

@@ -1,0 +1,110 @@
+"""InverseLearner: ``low_level="inverse"``, for worlds where one action makes one transition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from gym_attrplan.agent.actors import Actor
+from gym_attrplan.agent.buffers import ExampleBuffer
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.models.fitting import FitSettings
+from gym_attrplan.models.forward import ForwardModel
+from gym_attrplan.models.inverse import InverseModel
+
+Observations = dict[str, npt.NDArray[Any]]
+
+
+class InverseLearner(Actor):
+    """π by supervision: fits an inverse and a forward model, then attempts the hops it is given.
+
+    Exploring fills the examples. When hopping begins π is fitted to them; its attempts then tell
+    how often it arrives, and are examples for the forward model, which is fitted last.
+
+    Args:
+        venv: Worlds cut into hops.
+        space: The attributes.
+        examples: What actions did.
+        action_choices: How many numbers at the front of a box are scores of choices.
+        seed: Of the models.
+        device: Of the models.
+        n_features: Length of the features of images and words.
+        inverse_arch: Hidden layers of the inverse model.
+        forward_arch: Hidden layers of the forward model.
+        settings: Fields of :class:`~gym_attrplan.models.fitting.FitSettings`.
+    """
+
+    def __init__(
+        self,
+        venv: VecEnv,
+        space: AttributeSpace,
+        examples: ExampleBuffer,
+        *,
+        action_choices: int = 0,
+        seed: int | None = None,
+        device: str = "auto",
+        n_features: int = 128,
+        inverse_arch: tuple[int, ...] = (256, 256),
+        forward_arch: tuple[int, ...] = (512, 256),
+        **settings: Any,
+    ) -> None:
+        super().__init__(venv)
+        self.examples = examples
+        self.settings = FitSettings(**settings)
+        common: dict[str, Any] = {"action_choices": action_choices, "n_features": n_features}
+        common |= {"device": device, "seed": seed or 0}
+        what = venv.observation_space, venv.action_space, space
+        self.inverse = InverseModel(*what, net_arch=inverse_arch, **common)
+        self.forward = ForwardModel(*what, net_arch=forward_arch, **common)
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: BaseCallback,
+        log_interval: int | None = 1,
+        **unused: Any,
+    ) -> InverseLearner:
+        """Fit π to the examples there are if it is not yet, then attempt hops for so many steps."""
+        if not self.inverse.is_fitted:
+            self.inverse.fit(self.examples.examples, settings=self.settings, logger=self.logger)
+        super().learn(total_timesteps, callback, log_interval)
+        return self
+
+    def fit_forward(self) -> None:
+        """Fit the forward model to all examples, those of π's own attempts included."""
+        self.forward.fit(self.examples.examples, settings=self.settings, logger=self.logger)
+
+    def predict(
+        self,
+        observation: Observations,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[npt.NDArray[Any], None]:
+        """Actions towards ``desired_goal``, one for each row."""
+        return self.inverse.predict(observation, deterministic=deterministic), None
+
+    def log_probs(self, observations: Observations) -> npt.NDArray[np.float64]:
+        """``(n, n_actions)`` of discrete actions."""
+        assert isinstance(self.action_space, spaces.Discrete)
+        logits: npt.NDArray[np.float64] = (
+            self.inverse.distribution(observations).choice_logits.double().numpy()
+        )
+        return logits
+
+    def _act(self, observations: Observations) -> npt.NDArray[Any]:
+        return self.predict(observations, deterministic=True)[0]
+
+    def get_parameters(self) -> dict[str, Any]:
+        """The weights of both models, as SB3's algorithms give theirs."""
+        return {"inverse": self.inverse.state_dict(), "forward": self.forward.state_dict()}
+
+    def set_parameters(self, weights: dict[str, Any], exact_match: bool = True) -> None:
+        """Take weights that :meth:`get_parameters` gave."""
+        self.inverse.load_state_dict(weights["inverse"], strict=exact_match)
+        self.forward.load_state_dict(weights["forward"], strict=exact_match)

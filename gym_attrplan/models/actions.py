@@ -1,0 +1,195 @@
+"""Actions as models read and propose them: one of some choices, then numbers in a box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from torch.nn import functional
+
+from gym_attrplan.error import InvalidEnvironment
+
+Array = npt.NDArray[Any]
+
+N_COMPONENTS = 8
+"""Components of a mixture density."""
+
+_LOG_STD_RANGE = (-5.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ActionLayout:
+    """How an action is made up; models see it as ``(1 +) n_values`` numbers, the choice first.
+
+    Attributes:
+        n_choices: Number of choices; 0 if there is none to make.
+        low: ``(n_values,)`` lowest numbers.
+        high: ``(n_values,)`` highest numbers.
+        scored: Whether the environment takes the choice as that many scores in front of the
+            numbers, of which the highest chooses.
+    """
+
+    n_choices: int
+    low: Array
+    high: Array
+    scored: bool = False
+
+    @classmethod
+    def of(cls, space: spaces.Space[Any], *, n_choices: int = 0) -> ActionLayout:
+        """The layout of an action space.
+
+        Args:
+            space: ``Discrete``, or a bounded ``Box`` with one axis.
+            n_choices: How many numbers at the front of the box are scores of choices.
+
+        Raises:
+            InvalidEnvironment: If the space is another, or has no bounds.
+        """
+        if isinstance(space, spaces.Discrete) and space.start == 0:
+            return cls(int(space.n), np.zeros(0), np.zeros(0))
+        bounded = isinstance(space, spaces.Box) and space.is_bounded()
+        if not isinstance(space, spaces.Box) or not bounded or len(space.shape) != 1:
+            raise InvalidEnvironment(
+                "models of single actions need a Discrete action space that starts at 0 or a "
+                f"bounded Box with one axis; received {space}. Use another low_level, such as "
+                '"ppo".'
+            )
+        if not 0 <= n_choices < space.shape[0]:
+            raise InvalidEnvironment(
+                f"action_choices is from 0 to {space.shape[0] - 1} here; received {n_choices}."
+            )
+        low, high = space.low[n_choices:], space.high[n_choices:]
+        return cls(n_choices, low.astype(np.float64), high.astype(np.float64), n_choices > 0)
+
+    @property
+    def n_values(self) -> int:
+        """Number of numbers in an action."""
+        return len(self.low)
+
+    @property
+    def n_outputs(self) -> int:
+        """What a network must give for a distribution over actions."""
+        per_choice = N_COMPONENTS * (1 + 2 * self.n_values) if self.n_values else 0
+        return self.n_choices + max(1, self.n_choices) * per_choice
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of an action as a network reads it."""
+        return self.n_choices + self.n_values
+
+    def to_model(self, actions: Array) -> npt.NDArray[np.float32]:
+        """Actions ``(n, …)`` of the environment → ``(n, 1 or 0 + n_values)``, numbers in 0 … 1."""
+        actions = np.asarray(actions)
+        if self.n_choices and not self.scored:
+            return actions.reshape(-1, 1).astype(np.float32)
+        values = (actions[:, -self.n_values :] - self.low) / (self.high - self.low)
+        parts = [values]
+        if self.n_choices:
+            parts.insert(0, actions[:, : self.n_choices].argmax(axis=1)[:, None])
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def to_env(self, actions: Array) -> Array:
+        """The opposite of :meth:`to_model`; of scores, the chosen one is 1 and the others 0."""
+        if self.n_choices and not self.scored:
+            return actions[:, 0].astype(np.int64)
+        values = np.clip(actions[:, -self.n_values :], 0.0, 1.0)
+        parts = [self.low + values * (self.high - self.low)]
+        if self.n_choices:
+            parts.insert(0, np.eye(self.n_choices)[actions[:, 0].astype(np.int64)])
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def encode(self, actions: torch.Tensor) -> torch.Tensor:
+        """Actions as a model has them ``(n, …)`` → ``(n, n_inputs)`` for a network."""
+        values = actions[:, actions.shape[1] - self.n_values :] * 2.0 - 1.0
+        if not self.n_choices:
+            return values
+        chosen = functional.one_hot(actions[:, 0].long(), self.n_choices).to(values.dtype)
+        return torch.cat([chosen, values], dim=1)
+
+    def all_actions(self) -> npt.NDArray[np.float32] | None:
+        """Every action, if they can be counted."""
+        if self.n_values:
+            return None
+        return np.arange(self.n_choices, dtype=np.float32)[:, None]
+
+    def random_actions(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
+        """``(n, …)`` drawn evenly."""
+        parts: list[Array] = [rng.random((n, self.n_values))]
+        if self.n_choices:
+            parts.insert(0, rng.integers(self.n_choices, size=(n, 1)))
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+class ActionDistribution:
+    """A distribution over actions: a categorical choice, and a mixture density given the choice.
+
+    Args:
+        outputs: ``(n, layout.n_outputs)`` of a network.
+        layout: How actions are made up.
+    """
+
+    def __init__(self, outputs: torch.Tensor, layout: ActionLayout) -> None:
+        self._layout = layout
+        self.choice_logits = outputs[:, : layout.n_choices].log_softmax(1)
+        n_values = layout.n_values
+        rest = outputs[:, layout.n_choices :]
+        shape = (len(outputs), max(1, layout.n_choices), N_COMPONENTS, 1 + 2 * n_values)
+        parts = rest.reshape(shape) if n_values else rest.reshape(len(outputs), 1, 0, 1)
+        self._weights = parts[..., 0].log_softmax(-1)
+        self._means = parts[..., 1 : 1 + n_values].sigmoid()
+        # Narrow components are what makes exact drops possible; wide ones are for what is unsure.
+        self._log_stds = (parts[..., 1 + n_values :] - 2.0).clamp(*_LOG_STD_RANGE)
+
+    def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
+        """``(n,)`` of actions ``(n, …)``."""
+        total = torch.zeros(len(actions), device=actions.device)
+        choice = torch.zeros(len(actions), dtype=torch.long, device=actions.device)
+        if self._layout.n_choices:
+            choice = actions[:, 0].long()
+            total = total + self.choice_logits.gather(1, choice[:, None])[:, 0]
+        if self._layout.n_values:
+            weights, means, log_stds = self._given(choice)
+            values = actions[:, None, actions.shape[1] - self._layout.n_values :]
+            scaled = (values - means) / log_stds.exp()
+            densities = -0.5 * scaled.square() - log_stds - 0.5 * math.log(2 * math.pi)
+            total = total + (weights + densities.sum(2)).logsumexp(1)
+        return total
+
+    def mode(self) -> torch.Tensor:
+        """``(n, …)`` the likeliest choice, and the middle of its highest component."""
+        return self._action(
+            self.choice_logits.argmax(1) if self._layout.n_choices else None,
+            lambda weights, means, stds: (weights - stds.sum(2)).argmax(1),
+            spread=0.0,
+        )
+
+    def sample(self) -> torch.Tensor:
+        """``(n, …)`` drawn from the distribution."""
+        choice = None
+        if self._layout.n_choices:
+            choice = self.choice_logits.exp().multinomial(1)[:, 0]
+        return self._action(
+            choice, lambda weights, means, stds: weights.exp().multinomial(1)[:, 0], spread=1.0
+        )
+
+    def _given(self, choice: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Weights ``(n, K)``, means and log deviations ``(n, K, n_values)`` for the choices."""
+        rows = torch.arange(len(choice), device=choice.device)
+        return self._weights[rows, choice], self._means[rows, choice], self._log_stds[rows, choice]
+
+    def _action(self, choice: torch.Tensor | None, pick: Any, *, spread: float) -> torch.Tensor:
+        n = len(self.choice_logits)
+        parts = [] if choice is None else [choice[:, None].float()]
+        if self._layout.n_values:
+            given = torch.zeros(n, dtype=torch.long) if choice is None else choice
+            weights, means, log_stds = self._given(given.to(self._means.device))
+            rows, which = torch.arange(n, device=means.device), pick(weights, means, log_stds)
+            noise = spread * torch.randn_like(means[rows, which])
+            values = means[rows, which] + noise * log_stds[rows, which].exp()
+            parts.append(values.clamp(0.0, 1.0).float())
+        return torch.cat(parts, dim=1)

@@ -1,0 +1,57 @@
+"""AttributeLogits: one softmax for each attribute, whatever their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class AttributeLogits(nn.Module):
+    """Lays out rows of logits as ``(attribute, value)``; what an attribute lacks is ``-inf``.
+
+    Args:
+        sizes: ``(n_attributes,)`` number of values of each.
+
+    Example:
+        >>> layout = AttributeLogits(np.array([2, 3]))
+        >>> layout(torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0]]))
+        tensor([[[1., 2., -inf],
+                 [3., 4., 5.]]])
+    """
+
+    _places: torch.Tensor
+    _first: torch.Tensor
+
+    def __init__(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
+        super().__init__()
+        sizes = np.asarray(sizes, np.int64)
+        first = np.cumsum(sizes) - sizes
+        values = np.arange(sizes.max())
+        # Places that an attribute does not have point at one more logit, which is -inf.
+        places = np.where(values < sizes[:, None], first[:, None] + values, sizes.sum())
+        self.n_logits = int(sizes.sum())
+        self.register_buffer("_places", torch.from_numpy(places), persistent=False)
+        self.register_buffer("_first", torch.from_numpy(first), persistent=False)
+
+    def forward(self, logits: torch.Tensor) -> torch.Tensor:
+        """``(…, n_logits)`` → ``(…, n_attributes, largest size)``."""
+        padded = functional.pad(logits, (0, 1), value=-torch.inf)
+        return padded[..., self._places.to(logits.device)]
+
+    def loss(self, logits: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """Cross entropy of whole vectors ``(n, n_attributes)``: summed over attributes, mean."""
+        blocks = self(logits)
+        total = functional.cross_entropy(
+            blocks.flatten(0, 1), vectors.long().flatten(), reduction="sum"
+        )
+        return total / len(vectors)
+
+    def one_hot(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Vectors ``(n, n_attributes)`` → ``(n, n_logits)`` with a one for each value."""
+        words = torch.zeros((len(vectors), self.n_logits), device=vectors.device)
+        return words.scatter_(1, vectors.long() + self._first.to(vectors.device), 1.0)

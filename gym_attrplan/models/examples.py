@@ -1,0 +1,146 @@
+"""Examples: what one action did to the attributes, many times over; and rows taken by index."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidData
+from gym_attrplan.models.fitting import Inputs, to_tensor
+from gym_attrplan.wrappers.observation import GOAL_KEYS, ROOT
+
+Array = npt.NDArray[Any]
+
+MIN_EXAMPLES = 20
+
+
+class IndexedRows:
+    """Rows of a table, one number each: a million examples need not be a million frames.
+
+    The table may be memory-mapped. Models that train on a GPU take the whole table there once.
+
+    Args:
+        table: ``(n_rows, …)``.
+        rows: ``(n,)`` row numbers.
+
+    Example:
+        >>> frames = IndexedRows(np.arange(6).reshape(3, 2), [2, 2, 0])
+        >>> len(frames), frames[np.array([0, 2])].tolist()
+        (3, [[4, 5], [0, 1]])
+    """
+
+    def __init__(self, table: Any, rows: Any) -> None:
+        self._table = table if isinstance(table, torch.Tensor) else _shared(table)
+        self._rows = torch.as_tensor(rows, dtype=torch.long)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        return self._table[self._rows[index]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table and the row numbers."""
+        return self._table.nbytes + self._rows.nbytes
+
+    def to(self, device: torch.device) -> IndexedRows:
+        """The same on another device."""
+        return IndexedRows(self._table.to(device), self._rows.to(device))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """States, what was done in them, and the attributes before and after.
+
+    Attributes:
+        observations: ``(n, …)`` rows, or key → rows; each an array, a tensor or
+            :class:`IndexedRows`.
+        actions: ``(n, …)`` as the environment takes them.
+        attributes: ``(n, n_attributes)`` before the action.
+        next_attributes: ``(n, n_attributes)`` after it.
+        next_observations: As ``observations``, after it; only :class:`Trunk` looks at them.
+    """
+
+    observations: Any
+    actions: Array
+    attributes: IntArray
+    next_attributes: IntArray
+    next_observations: Any = None
+
+    @classmethod
+    def concatenate(cls, batches: Iterable[Examples]) -> Examples:
+        """One out of many, such as a generator gives; their rows must be arrays."""
+        parts = list(batches)
+        if not parts:
+            raise InvalidData("there is no batch of examples to concatenate.")
+        keyed = isinstance(parts[0].observations, Mapping)
+        names = list(parts[0].observations) if keyed else [ROOT]
+        rows = {
+            name: np.concatenate([_keyed(part.observations)[name] for part in parts])
+            for name in names
+        }
+        return cls(
+            rows if keyed else rows[ROOT],
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("actions", "attributes", "next_attributes")
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def checked(self, space: AttributeSpace) -> Examples:
+        """Itself, if it can be learned from.
+
+        Raises:
+            InvalidData: If there are fewer than 20 examples, or lengths differ.
+            InvalidAttributes: If a vector is none of the space.
+        """
+        if len(self) < MIN_EXAMPLES:
+            raise InvalidData(
+                f"at least {MIN_EXAMPLES} examples are needed; received {len(self)}. Explore more."
+            )
+        for name in ("observations", "next_observations"):
+            lengths = {key: len(rows) for key, rows in _keyed(getattr(self, name)).items()}
+            if any(length != len(self) for length in lengths.values()):
+                raise InvalidData(f"{name} has {lengths} rows for {len(self)} actions.")
+        for name in ("attributes", "next_attributes"):
+            space.check(getattr(self, name), source=f"a row of {name}", leading=(len(self),))
+        return self
+
+    def inputs(self) -> Inputs:
+        """What models read: a tensor for each part, and the attributes before and after."""
+        parts = {key: _rows(rows) for key, rows in _keyed(self.observations).items()}
+        goals = zip(GOAL_KEYS, (self.attributes, self.next_attributes), strict=True)
+        return {**parts, **{key: to_tensor(vectors) for key, vectors in goals}}
+
+    def next_inputs(self) -> Inputs:
+        """The observations after the actions."""
+        return {key: _rows(rows) for key, rows in _keyed(self.next_observations).items()}
+
+
+def _keyed(rows: Any) -> Mapping[str, Any]:
+    if rows is None:
+        return {}
+    return rows if isinstance(rows, Mapping) else {ROOT: rows}
+
+
+def _rows(rows: Any) -> Any:
+    return rows if isinstance(rows, (torch.Tensor, IndexedRows)) else to_tensor(rows)
+
+
+def _shared(table: Any) -> torch.Tensor:
+    """A table as a tensor on the same memory; one that may not be written to is only read."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return torch.from_numpy(np.asarray(table))

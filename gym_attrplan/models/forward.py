@@ -1,0 +1,256 @@
+"""ForwardModel: what an action would do to the attributes, from the state at hand."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.torch_layers import create_mlp
+from stable_baselines3.common.utils import get_device
+from torch import nn
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import IntArray, Sizes
+from gym_attrplan.error import NotFitted
+from gym_attrplan.models.actions import ActionLayout
+from gym_attrplan.models.answers import AttributeLogits
+from gym_attrplan.models.encoders import ObservationEncoder
+from gym_attrplan.models.examples import Examples
+from gym_attrplan.models.fitting import (
+    Array,
+    FitSettings,
+    Inputs,
+    autocast,
+    fit_network,
+    fit_temperatures,
+    seeded,
+    to_tensor,
+)
+from gym_attrplan.models.inverse import observation_parts
+from gym_attrplan.wrappers.observation import GOAL_KEYS
+
+ACTION = "action"
+_CHUNK = 1 << 16  # (state, action) pairs judged at a time
+
+
+class Outcomes(NamedTuple):
+    """What actions would do: the likeliest vectors ``(…, n_attributes)``, and how likely."""
+
+    vectors: IntArray
+    probs: npt.NDArray[np.float32]
+
+
+class ForwardHead(nn.Module):
+    """Features, the attributes now and an action → logits of the attributes afterwards.
+
+    Args:
+        n_features: Length of the features.
+        space: The attributes.
+        layout: How actions are made up.
+        net_arch: Sizes of the hidden layers.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        space: AttributeSpace,
+        layout: ActionLayout,
+        net_arch: Sequence[int] = (512, 256),
+    ) -> None:
+        super().__init__()
+        self.answers = AttributeLogits(space.sizes)
+        self._layout = layout
+        width, *rest = net_arch
+        self.from_state = nn.Linear(n_features + self.answers.n_logits, width)
+        self.from_action = nn.Linear(layout.n_inputs, width)
+        layers = create_mlp(width, self.answers.n_logits, list(rest), nn.ELU)
+        self.layers = nn.Sequential(nn.ELU(), *layers)
+        # Most attributes stay as they are: the network only has to say which do not.
+        self.inertia = nn.Parameter(torch.tensor(2.0))
+
+    def forward(
+        self, features: torch.Tensor, attributes: torch.Tensor, actions: torch.Tensor
+    ) -> torch.Tensor:
+        """``(n, …)`` each → ``(n, n_logits)``; actions as a model has them."""
+        now = self.answers.one_hot(attributes)
+        hidden = self.from_state(torch.cat([features, now], dim=1))
+        hidden = hidden + self.from_action(self._layout.encode(actions))
+        logits: torch.Tensor = self.layers(hidden) + self.inertia * now
+        return logits
+
+
+@dataclass(frozen=True)
+class ForwardReport:
+    """How a forward model was trained, and how it does on held-out examples.
+
+    ``error`` is the share of them with any attribute foreseen wrongly.
+    """
+
+    n_examples: int
+    epochs: int
+    loss: float
+    error: float
+
+
+class ForwardModel(nn.Module):
+    """(s, a) → ρ': judges the first edge from the state at hand, and knows edges never seen.
+
+    For worlds where one action makes one transition. Where the table of counts knows averages,
+    this model knows what each action would do here; weights shared over states and actions let it
+    predict transitions that were never tried.
+
+    Args:
+        observation_space: Of one environment, with or without the goal keys.
+        action_space: ``Discrete`` or a bounded ``Box``.
+        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
+        action_choices: How many numbers at the front of a box are scores of choices.
+        n_features: Length of the features of images and words.
+        net_arch: Sizes of the hidden layers.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: Of the first weights, the held-out part and the order of examples.
+
+    Raises:
+        InvalidEnvironment: If the action space is another.
+
+    Example:
+        >>> model = ForwardModel(spaces.Box(0, 1, (1,)), spaces.Discrete(2), ["lit"], device="cpu")
+        >>> rng = np.random.default_rng(0)
+        >>> actions, before = rng.integers(2, size=400), rng.integers(2, size=(400, 1))
+        >>> report = model.fit(Examples(rng.random((400, 1), np.float32), actions, before,
+        ...                             actions[:, None]))
+        >>> state = {"observation": np.zeros((1, 1), np.float32), "achieved_goal": np.array([[0]])}
+        >>> model.foresee(state, np.array([[[0.0], [1.0]]])).vectors.tolist()
+        [[[0], [1]]]
+    """
+
+    temperatures: torch.Tensor
+    fitted: torch.Tensor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        attribute_space: Sizes,
+        *,
+        action_choices: int = 0,
+        n_features: int = 128,
+        net_arch: Sequence[int] = (512, 256),
+        device: torch.device | str = "auto",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.attribute_space = AttributeSpace(attribute_space)
+        self.layout = ActionLayout.of(action_space, n_choices=action_choices)
+        self._seed = seed
+        self._parts = observation_parts(observation_space)
+        with seeded(seed):
+            self.encoder = ObservationEncoder(self._parts, n_features)
+            self.head = ForwardHead(
+                self.encoder.n_features, self.attribute_space, self.layout, net_arch
+            )
+        self.register_buffer("temperatures", torch.ones(len(self.attribute_space)))
+        self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
+        self._initial = copy.deepcopy(self.state_dict())
+        self.to(get_device(device))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has been trained."""
+        return bool(self.fitted)
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        """Observations with ``achieved_goal`` and ``action`` → ``(n, n_logits)``."""
+        features = self.encoder(inputs)
+        logits: torch.Tensor = self.head(features, inputs["achieved_goal"], inputs[ACTION])
+        return logits
+
+    def fit(
+        self,
+        examples: Examples,
+        *,
+        settings: FitSettings | None = None,
+        progress_bar: bool = False,
+        logger: Logger | None = None,
+    ) -> ForwardReport:
+        """Learn from examples. Each call starts anew, from the first weights.
+
+        Args:
+            examples: What actions did.
+            settings: How to train; early stopping looks at held-out examples.
+            progress_bar: Whether to show a bar over the epochs.
+            logger: Receives ``forward/loss`` and ``forward/held_out_loss`` every epoch.
+
+        Raises:
+            InvalidData: If there are too few examples, or lengths differ.
+        """
+        examples.checked(self.attribute_space)
+        self.load_state_dict(self._initial)
+        inputs = examples.inputs()
+        self.encoder.learn_scale(inputs)
+        vectors = inputs.pop("desired_goal")
+        inputs[ACTION] = torch.from_numpy(self.layout.to_model(examples.actions))
+        fit = fit_network(
+            self,
+            inputs,
+            vectors,
+            self.head.answers.loss,
+            settings or FitSettings(),
+            rng=np.random.default_rng(self._seed),
+            progress_bar=progress_bar,
+            logger=logger,
+            name="forward",
+        )
+        blocks, truth = self.head.answers(fit.logits).cpu(), fit.targets.cpu()
+        self.temperatures.copy_(fit_temperatures(blocks, truth))
+        self.fitted.fill_(True)
+        error = 1.0 - float((blocks.argmax(2) == truth).all(1).double().mean())
+        return ForwardReport(len(examples), fit.epochs, fit.loss, error)
+
+    def foresee(self, observations: Mapping[str, Array], actions: Array) -> Outcomes:
+        """The likeliest outcome of several actions in each state.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
+            actions: ``(n, m, …)`` as a model has them, or ``(m, …)``: the same for every state.
+
+        Returns:
+            Vectors ``(n, m, n_attributes)`` and their calibrated probabilities ``(n, m)``.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+        """
+        if not self.is_fitted:
+            raise NotFitted("the forward model has learned nothing yet. Call fit(examples) first.")
+        attributes = np.asarray(observations[GOAL_KEYS[0]])
+        n, n_actions = len(attributes), actions.shape[-2]
+        actions = np.broadcast_to(actions, (n, n_actions, actions.shape[-1]))
+        device, step = self.temperatures.device, max(1, _CHUNK // n_actions)
+        vectors, probs = [], []
+        for i in range(0, max(n, 1), step):
+            rows = {k: to_tensor(observations[k][i : i + step]).to(device) for k in self._parts}
+            now = to_tensor(attributes[i : i + step]).to(device)
+            logits = self._judge(rows, now, to_tensor(actions[i : i + step]).to(device))
+            best = (self.head.answers(logits) / self.temperatures[:, None]).log_softmax(-1).max(-1)
+            vectors.append(best.indices.to(torch.int16).cpu().numpy())
+            probs.append(best.values.sum(-1).exp().cpu().numpy())
+        dtype = self.attribute_space.dtype
+        return Outcomes(np.concatenate(vectors).astype(dtype), np.concatenate(probs))
+
+    def _judge(self, rows: Inputs, now: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """``(n, …)`` states and ``(n, m, …)`` actions → ``(n, m, n_logits)``; states seen once."""
+        n, n_actions, _ = actions.shape
+        self.eval()
+        with torch.no_grad(), autocast(now.device):
+            logits: torch.Tensor = self.head(
+                self.encoder(rows).repeat_interleave(n_actions, dim=0),
+                now.repeat_interleave(n_actions, dim=0),
+                actions.flatten(0, 1).float(),
+            )
+        return logits.float().reshape(n, n_actions, -1)

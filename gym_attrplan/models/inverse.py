@@ -1,0 +1,250 @@
+"""InverseModel: which action leads from a state to a neighbouring attribute vector."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.torch_layers import create_mlp
+from stable_baselines3.common.utils import get_device
+from torch import nn
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import Sizes
+from gym_attrplan.error import NotFitted
+from gym_attrplan.models.actions import ActionDistribution, ActionLayout
+from gym_attrplan.models.encoders import ObservationEncoder
+from gym_attrplan.models.examples import Examples
+from gym_attrplan.models.fitting import (
+    Array,
+    FitSettings,
+    Inputs,
+    answer_in_batches,
+    fit_network,
+    seeded,
+)
+from gym_attrplan.models.networks import GoalFusion
+from gym_attrplan.wrappers.observation import GOAL_KEYS, FlatObservation
+
+GOAL_FEATURES = 128
+Judge = Callable[[npt.NDArray[np.int64], Array], npt.NDArray[np.bool_]]
+
+
+def observation_parts(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
+    """Key → space of what is seen, without the goals; of any space, or an environment's Dict."""
+    if isinstance(space, spaces.Dict) and set(GOAL_KEYS) <= set(space.spaces):
+        return {key: part for key, part in space.spaces.items() if key not in GOAL_KEYS}
+    return FlatObservation(space).spaces
+
+
+class InverseHead(nn.Module):
+    """Features and the change wanted → a distribution over actions.
+
+    Args:
+        n_features: Length of the features.
+        space: The attributes.
+        layout: How actions are made up.
+        net_arch: Sizes of the hidden layers.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        space: AttributeSpace,
+        layout: ActionLayout,
+        net_arch: Sequence[int] = (256, 256),
+    ) -> None:
+        super().__init__()
+        self.fusion = GoalFusion(space.sizes.astype(np.int64))
+        self.goal = nn.Sequential(nn.Linear(self.fusion.n_features, GOAL_FEATURES), nn.ELU())
+        n_inputs = n_features + GOAL_FEATURES
+        self.layers = nn.Sequential(*create_mlp(n_inputs, layout.n_outputs, list(net_arch), nn.ELU))
+
+    def forward(self, features: torch.Tensor, inputs: Inputs) -> torch.Tensor:
+        """``(n, n_features)`` and both goal keys → ``(n, layout.n_outputs)``."""
+        goals = self.goal(self.fusion(inputs["achieved_goal"], inputs["desired_goal"]))
+        outputs: torch.Tensor = self.layers(torch.cat([features, goals], dim=1))
+        return outputs
+
+
+@dataclass(frozen=True)
+class InverseReport:
+    """How an inverse model was trained; ``loss`` and ``success`` are those of held-out examples.
+
+    ``success`` is what the judge says of the likeliest actions, or without one the share of them
+    that equal the action taken: a lower bound, since another action may do as well.
+    """
+
+    n_examples: int
+    epochs: int
+    loss: float
+    success: float
+
+
+class InverseModel(nn.Module):
+    """π(s, ρ') by supervision: trained on what actions did, asked which one does what is wanted.
+
+    For worlds where one action makes one transition. Images pass convolutions (five for 128
+    pixels, as in the paper) and a layer, the goal a layer, both together two more; ELU throughout.
+    ``Discrete`` actions get a softmax, numbers in a ``Box`` a mixture density, and a box whose
+    first numbers are scores of a choice both.
+
+    Args:
+        observation_space: Of one environment, with or without the goal keys.
+        action_space: ``Discrete`` or a bounded ``Box``.
+        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
+        action_choices: How many numbers at the front of a box are scores of choices.
+        n_features: Length of the features of images and words.
+        net_arch: Sizes of the last hidden layers.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: Of the first weights, the held-out part and the order of examples.
+
+    Raises:
+        InvalidEnvironment: If the action space is another.
+
+    Example:
+        >>> model = InverseModel(spaces.Box(0, 1, (1,)), spaces.Discrete(2), ["lit"], device="cpu")
+        >>> rng = np.random.default_rng(0)
+        >>> actions = rng.integers(2, size=400)          # action 1 lights the lamp, 0 puts it out
+        >>> examples = Examples(rng.random((400, 1), np.float32), actions,
+        ...                     1 - actions[:, None], actions[:, None])
+        >>> report = model.fit(examples)
+        >>> state = {"observation": np.zeros((1, 1), np.float32), "achieved_goal": np.array([[0]]),
+        ...          "desired_goal": np.array([[1]])}
+        >>> model.predict(state).tolist()
+        [1]
+    """
+
+    fitted: torch.Tensor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        attribute_space: Sizes,
+        *,
+        action_choices: int = 0,
+        n_features: int = 128,
+        net_arch: Sequence[int] = (256, 256),
+        device: torch.device | str = "auto",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.attribute_space = AttributeSpace(attribute_space)
+        self.layout = ActionLayout.of(action_space, n_choices=action_choices)
+        self._seed = seed
+        self._parts = observation_parts(observation_space)
+        with seeded(seed):
+            self.encoder = ObservationEncoder(self._parts, n_features)
+            self.head = InverseHead(
+                self.encoder.n_features, self.attribute_space, self.layout, net_arch
+            )
+        self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
+        self._initial = copy.deepcopy(self.state_dict())
+        self.to(get_device(device))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has been trained."""
+        return bool(self.fitted)
+
+    def forward(self, inputs: Inputs) -> torch.Tensor:
+        """Observations with both goal keys → ``(n, layout.n_outputs)``."""
+        outputs: torch.Tensor = self.head(self.encoder(inputs), inputs)
+        return outputs
+
+    def fit(
+        self,
+        examples: Examples,
+        *,
+        settings: FitSettings | None = None,
+        judge: Judge | None = None,
+        progress_bar: bool = False,
+        logger: Logger | None = None,
+    ) -> InverseReport:
+        """Learn from examples; those that left the attributes as they were teach nothing.
+
+        Each call starts anew, from the first weights.
+
+        Args:
+            examples: What actions did.
+            settings: How to train; early stopping looks at held-out examples.
+            judge: ``(example numbers, actions) -> reached``, where a simulator can tell; early
+                stopping then goes by success instead of likelihood.
+            progress_bar: Whether to show a bar over the epochs.
+            logger: Receives ``inverse/loss`` and ``inverse/held_out_loss`` every epoch.
+
+        Raises:
+            InvalidData: If there are too few examples, or lengths differ.
+        """
+        examples.checked(self.attribute_space)
+        moved = np.flatnonzero((examples.attributes != examples.next_attributes).any(axis=1))
+        rows = moved if len(moved) else np.arange(len(examples))
+        self.load_state_dict(self._initial)
+        inputs = examples.inputs()
+        self.encoder.learn_scale(inputs)
+        actions = torch.from_numpy(self.layout.to_model(examples.actions))
+        fit = fit_network(
+            self,
+            inputs,
+            actions,
+            self._loss,
+            settings or FitSettings(),
+            rng=np.random.default_rng(self._seed),
+            rows=rows,
+            score=None if judge is None else self._failures(judge),
+            progress_bar=progress_bar,
+            logger=logger,
+            name="inverse",
+        )
+        self.fitted.fill_(True)
+        chosen = ActionDistribution(fit.logits, self.layout).mode()
+        if judge is not None:
+            success = 1.0 - self._failures(judge)(fit.logits, fit.rows)
+        else:
+            success = float((chosen.cpu() == fit.targets.cpu()).all(1).double().mean())
+        return InverseReport(len(rows), fit.epochs, fit.loss, success)
+
+    def _loss(self, outputs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        return -ActionDistribution(outputs, self.layout).log_prob(actions).mean()
+
+    def _failures(self, judge: Judge) -> Callable[[torch.Tensor, npt.NDArray[np.int64]], float]:
+        def score(outputs: torch.Tensor, rows: npt.NDArray[np.int64]) -> float:
+            actions = ActionDistribution(outputs, self.layout).mode().cpu().numpy()
+            return 1.0 - float(np.mean(judge(rows, self.layout.to_env(actions))))
+
+        return score
+
+    def predict(
+        self, observations: Mapping[str, Array], *, deterministic: bool = True
+    ) -> npt.NDArray[Any]:
+        """Actions ``(n, …)`` as the environment takes them.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal`` and ``desired_goal``.
+            deterministic: Whether to take the likeliest actions, or to sample.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+        """
+        distribution = self.distribution(observations)
+        actions = distribution.mode() if deterministic else distribution.sample()
+        return self.layout.to_env(actions.numpy())
+
+    def distribution(self, observations: Mapping[str, Array]) -> ActionDistribution:
+        """The distribution over actions for each row, on the CPU.
+
+        Raises:
+            NotFitted: Before :meth:`fit`.
+        """
+        if not self.is_fitted:
+            raise NotFitted("the inverse model has learned nothing yet. Call fit(examples) first.")
+        rows = {key: observations[key] for key in (*self._parts, *GOAL_KEYS)}
+        return ActionDistribution(answer_in_batches(self, rows), self.layout)

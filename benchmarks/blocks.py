@@ -39,6 +39,7 @@ CONFIG = Path(__file__).parent / "configs" / "blocks.yml"
 ENV_ID = "AttrBlocks-v0"
 TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
 N_DETECTED = 20_000
+N_WORLDS = 200
 RULES = BlocksRules()
 
 _PAPER, _ROBUST = PLANNERS["paper"], PLANNERS["robust"]
@@ -219,7 +220,8 @@ def run(
         if planner is not None:
             agent.set_planner(planner)
         for task in TASKS:
-            worlds = beliefs.worlds(n_tasks, task=task, split="held_out", max_episode_steps=40)
+            n_envs = min(N_WORLDS, n_tasks)
+            worlds = beliefs.worlds(n_envs, task=task, split="held_out", max_episode_steps=40)
             result = evaluate_tasks(
                 agent if planner is not None else agent.low_level,
                 worlds,
@@ -261,7 +263,8 @@ def main() -> None:
     if options.save_frames:
         np.savez_compressed(options.save_frames, frames=view.frames())
         return
-    view.frames()  # drawn once, before anybody needs them
+    if view.file is None:
+        view.frames()  # drawn once, before anybody needs them
     chosen = options.n_tasks, options.device, options.methods
     jobs = [
         (budget, options.labels or budget, seed, view, *chosen)

@@ -83,6 +83,7 @@ class Journey:
         lost: Where no plan leads on, and the explorer acts.
         foreseen: Where the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
+        next_best: Environment → what it heads for, its goal being out of reach.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
     """
@@ -97,6 +98,7 @@ class Journey:
     memory: EpisodeMemory = field(repr=False)
     tries: EpisodeMemory = field(repr=False)
     actions: npt.NDArray[Any] | None = None
+    next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
@@ -182,6 +184,8 @@ class Navigator:
         memory = journey.memory
         if asked_anew.any():
             memory.reset(np.flatnonzero(asked_anew))
+            for row in np.flatnonzero(asked_anew).tolist():
+                journey.next_best.pop(row, None)
             journey.tries.reset(np.flatnonzero(asked_anew))
         if not self.options.memory:
             return
@@ -201,8 +205,7 @@ class Navigator:
         nodes = np.full(len(rows), -1)
         if len(self.planner.counts.index):
             nodes = self.planner.counts.index.find(achieved).astype(np.int64)
-            if self.foresight is not None:
-                self._foresee(journey, rows[~met], nodes[~met], observations)
+            self._foresee(journey, rows[~met], nodes[~met], observations)
         open_rows = ~met & ~journey.foreseen[rows]
         if open_rows.any():
             self._follow_graph(journey, rows[open_rows], nodes[open_rows], observations)
@@ -210,12 +213,39 @@ class Navigator:
     def _foresee(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
     ) -> None:
-        """Let the forward model choose actions where it sees a way to the goal."""
-        if self.foresight is None or not len(rows):
+        """Let the forward model choose actions where it sees a way to the goal, or near it."""
+        goals = journey.goals[rows]
+        found = self._choose(journey, rows, nodes, goals, observations)
+        if self.options.unreachable != "nearest":
             return
+        blind = np.flatnonzero(~found & (nodes >= 0))
+        for i in blind:
+            goals[i] = self._next_best(journey, int(rows[i]), int(nodes[i]))
+        if len(blind):
+            self._choose(journey, rows[blind], nodes[blind], goals[blind], observations)
+
+    def _next_best(self, journey: Journey, row: int, node: int) -> IntArray:
+        """What to head for instead of a goal that is out of reach; looked for once an episode."""
+        known = journey.next_best.get(row)
+        if known is None or (known == journey.starts[row]).all():
+            nearest = nearest_reachable(self.planner, node, journey.goals[row])
+            known = journey.next_best[row] = self.planner.counts.index.vectors([nearest])[0]
+        return known
+
+    def _choose(
+        self,
+        journey: Journey,
+        rows: Rows,
+        nodes: Rows,
+        goals: IntArray,
+        observations: Observations,
+    ) -> BoolArray:
+        """Note the forward model's choices for rows; ``(n,)`` for which it has one."""
+        if self.foresight is None or not len(rows):
+            return np.zeros(len(rows), np.bool_)
         choice = self.foresight.choose(
             {key: part[rows] for key, part in observations.items()},
-            journey.goals[rows],
+            goals,
             self.planner,
             envs=rows,
             nodes=nodes,
@@ -229,6 +259,7 @@ class Navigator:
         journey.targets[chosen] = choice.vectors[choice.found]
         journey.edges[chosen] = np.stack([nodes, choice.nodes], axis=1)[choice.found]
         journey.foreseen[chosen] = True
+        return choice.found
 
     def _follow_graph(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations

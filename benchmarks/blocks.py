@@ -32,7 +32,14 @@ from ledger import append
 from gym_attrplan import AttributePlannerAgent, AttributeVectorWrapper
 from gym_attrplan.agent import PLANNERS, VectorEnvAdapter
 from gym_attrplan.agent.evaluation import evaluate_tasks
-from gym_attrplan.envs.blocks import BlockGoals, BlocksRules, BlocksVectorEnv, Frames, collect
+from gym_attrplan.envs.blocks import (
+    BlockGoals,
+    BlocksRules,
+    BlocksVectorEnv,
+    Frames,
+    OneStepExamples,
+    collect,
+)
 from gym_attrplan.models import AttributeDetector, Examples, FitSettings, IndexedRows, Trunk
 
 CONFIG = Path(__file__).parent / "configs" / "blocks.yml"
@@ -74,6 +81,11 @@ class View:
         if (self.image_size, self.jitter) == (64, 1.0):
             return ENV_ID
         return f"{ENV_ID}[image_size={self.image_size},jitter={self.jitter:g}]"
+
+    def collect(self, n: int, seed: int, **options: Any) -> OneStepExamples:
+        """One-step examples that show such pictures."""
+        n_variants = self.n_variants if self.jitter else 1
+        return collect(n, seed, n_variants=n_variants, **options)
 
     def frames(self) -> np.ndarray:
         """``(n_variants * n_states, size, size, 3)``, drawn now unless a file has them."""
@@ -145,7 +157,7 @@ def settings(budget: int, part: str) -> FitSettings:
 def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dict[str, float]]:
     """Learn to see from so many labelled pictures: the trunk, then the detector on its features."""
     frames = view.frames()
-    data = collect(n_labels // 2, seed, n_variants=view.n_variants)
+    data = view.collect(n_labels // 2, seed)
     space = spaces.Box(0, 255, frames.shape[1:], np.uint8)
     actions = spaces.Discrete(RULES.n_actions)
     trunk = Trunk(space, actions, RULES.attributes, seed=seed, device=device)
@@ -166,7 +178,7 @@ def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dic
     heads = yaml.safe_load(CONFIG.read_text())[n_labels]["heads"]
     detector.fit(table[rows], labels, holdout=0.05, patience=1_000, **heads)
     beliefs = Beliefs(table, detector, view)
-    test = collect(N_DETECTED, 10_000 + seed, n_variants=view.n_variants, split="held_out")
+    test = view.collect(N_DETECTED, 10_000 + seed, split="held_out")
     wrong = int((beliefs.vectors[test.frames] != test.attributes).any(axis=1).sum())
     return beliefs, {"detector_wrong": wrong}
 
@@ -186,7 +198,7 @@ def train(
         device=device,
         low_level_kwargs={"holdout": 0.05, "patience": 1_000, **config},
     )
-    explored = collect(budget // 2, seed, n_variants=view.n_variants)
+    explored = view.collect(budget // 2, seed)
     before, after = beliefs.vectors[explored.frames], beliefs.vectors[explored.next_frames]
     agent.add_examples(Examples(beliefs.table[explored.frames], explored.actions, before, after))
     agent.learn(budget - len(explored), reset_num_timesteps=False)
@@ -256,7 +268,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    n_variants = 5 if options.jitter else 1
+    n_variants = 5
     if options.scale == "quick":
         options.budgets, options.seeds, options.n_tasks, n_variants = [4_000], [0], 200, 2
     view = View(options.image_size, options.jitter, n_variants, options.frames)

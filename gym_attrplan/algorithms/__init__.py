@@ -2,5 +2,6 @@
 
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
 from gym_attrplan.algorithms.reinforce import Reinforce
+from gym_attrplan.algorithms.unit_policy import UnitPolicy
 
-__all__ = ["Reinforce", "TerminalHerReplayBuffer"]
+__all__ = ["Reinforce", "TerminalHerReplayBuffer", "UnitPolicy"]

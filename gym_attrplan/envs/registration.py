@@ -9,11 +9,13 @@ import gymnasium as gym
 
 class _Entry(TypedDict):
     entry_point: str
-    vector_entry_point: str
+    vector_entry_point: str | None
     max_episode_steps: int
 
 
 _GRIDS = "gym_attrplan.envs.grids.factories"
+_BLOCKS = "gym_attrplan.envs.blocks.factories"
+_BUILD_ORDER = "gym_attrplan.envs.build_order.factories"
 
 ENVIRONMENTS: dict[str, _Entry] = {
     "AttrSwitches-v0": {
@@ -25,6 +27,26 @@ ENVIRONMENTS: dict[str, _Entry] = {
         "entry_point": f"{_GRIDS}:make_crafting",
         "vector_entry_point": f"{_GRIDS}:make_crafting_vector",
         "max_episode_steps": 300,
+    },
+    "AttrBlocks-v0": {
+        "entry_point": f"{_BLOCKS}:make_blocks",
+        "vector_entry_point": f"{_BLOCKS}:make_blocks_vector",
+        "max_episode_steps": 40,
+    },
+    "AttrBlocksContinuous-v0": {
+        "entry_point": f"{_BLOCKS}:make_blocks_continuous",
+        "vector_entry_point": None,
+        "max_episode_steps": 40,
+    },
+    "AttrBuildOrder-v0": {
+        "entry_point": f"{_BUILD_ORDER}:make_small",
+        "vector_entry_point": f"{_BUILD_ORDER}:make_small_vector",
+        "max_episode_steps": 500,
+    },
+    "AttrBuildOrderLarge-v0": {
+        "entry_point": f"{_BUILD_ORDER}:make_large",
+        "vector_entry_point": f"{_BUILD_ORDER}:make_large_vector",
+        "max_episode_steps": 500,
     },
 }
 

@@ -21,6 +21,7 @@ from gym_attrplan.envs.registration import ENVIRONMENTS
 from gym_attrplan.error import DependencyNotInstalled
 
 IDS = list(ENVIRONMENTS)
+BATCHED = [id_ for id_, entry in ENVIRONMENTS.items() if entry["vector_entry_point"]]
 GRIDS = ["AttrSwitches-v0", "AttrCrafting-v0"]
 OBS_TYPES = ["words", "multi_hot", "rgb"]
 
@@ -90,7 +91,7 @@ def test_a_pickled_batch_goes_on_where_it_was(id_):
         assert same(envs.step(np.full(4, action))[0], copy.step(np.full(4, action))[0])
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", BATCHED)
 def test_batches_reset_in_the_same_step_and_know_the_limit(id_):
     envs = gym.make_vec(id_, 2, vectorization_mode="vector_entry_point")
     assert envs.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP

@@ -1,0 +1,255 @@
+"""DropTable: blocks dropped anywhere on a table, through physics, and what their poses mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.envs.blocks.rules import PITCH, SIDE, Attributes, BlocksRules
+from gym_attrplan.envs.blocks.scene import FLOOR, MARGIN, BlockScene, upright
+from gym_attrplan.error import InvalidEnvironment
+
+DROP_HEIGHT = 1.5
+"""Height of a block's centre above the table's top when it is let go, in sides of the table."""
+
+APART = SIDE / 2
+"""Centres so far apart, in metres, make one block left of or in front of the other."""
+
+ABOVE = SIDE / 2
+"""A block that touches another is on it if its centre is so much higher, in metres, …"""
+
+BESIDE = SIDE
+"""… and less than this to the side of it, along x and along y."""
+
+MAX_TIME = 3.0
+"""Seconds of the world's time that the blocks have to come to rest."""
+
+N_NUMBERS = 9
+"""Numbers in an observation for each block."""
+
+_GRAVITY = 9.81
+_CONTACT_TIME = 0.02  # blocks land at 3 m/s: with 0.01 they would bounce off what should hold them
+_HEADROOM = 1.5 * SIDE  # two blocks whose centres are so far apart in height cannot touch
+_CLEARANCE = 1.4 * SIDE  # nor can two that are so far apart along x or y
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a drop.
+
+    Attributes:
+        moved: Whether the block was free to be lifted.
+        settled: Whether the blocks came to rest in time; if not, they were stopped as they were.
+        fallen: Numbers of the blocks that left the table and were put back on it.
+    """
+
+    moved: bool
+    settled: bool
+    fallen: tuple[int, ...]
+
+
+class DropTable:
+    """Blocks at rest on a table, and what a drop makes of them.
+
+    Places on the table are ``(x, y)`` from 0 to 1, x to the right and y away from the camera. A
+    block is dropped square to the table, with its centre 1.5 sides of the table above the top. It
+    may slide, tip and push others. A block that leaves the table is put back flat on a random spot
+    that is free. All that is random is drawn from the generator that is given; from equal poses,
+    equal drops end equally.
+
+    Args:
+        rules: The blocks and their names; ``rules.grid`` cells make a side of the table.
+
+    Raises:
+        InvalidEnvironment: If the table has fewer than 3 cells a side, since a block that fell
+            could then find no free spot.
+        DependencyNotInstalled: If MuJoCo is missing.
+
+    Example:
+        >>> table = DropTable(BlocksRules(n_blocks=2))
+        >>> rng = np.random.default_rng(0)
+        >>> _ = table.start(rng)
+        >>> _ = table.drop(1, (0.5, 0.5), rng)
+        >>> table.drop(0, (0.52, 0.5), rng)
+        Outcome(moved=True, settled=True, fallen=())
+        >>> dict(zip(table.rules.attributes, table.attributes.tolist()))["on(red, green)"]
+        1
+        >>> table.drop(1, (0.1, 0.1), rng)  # green is covered now
+        Outcome(moved=False, settled=True, fallen=())
+    """
+
+    def __init__(self, rules: BlocksRules) -> None:
+        if rules.grid < 3:
+            raise InvalidEnvironment(
+                f"grid must be 3 to 6 where blocks drop anywhere; received {rules.grid}."
+            )
+        self.rules = rules
+        self.side = rules.grid * PITCH
+        self.scene = BlockScene(
+            rules.colors, rules.grid, contact_time=_CONTACT_TIME, overhang=SIDE / 2
+        )
+        self.place(upright(rules.centers(np.arange(rules.n_blocks), np.zeros(rules.n_blocks))))
+
+    def place(self, poses: npt.ArrayLike) -> None:
+        """Put the blocks where they rested before: ``(n_blocks, 7)``, see :class:`BlockScene`."""
+        self.scene.place(poses)
+        self._read()
+
+    def start(self, rng: np.random.Generator) -> Outcome:
+        """Drop all blocks in random order on random places of the empty table."""
+        n_blocks = self.rules.n_blocks
+        # Blocks wait their turn on the floor, far away.
+        waiting = [[10 + block, 0, FLOOR + SIDE / 2] for block in range(n_blocks)]
+        self.scene.place(upright(waiting))
+        outcomes = []
+        done: list[int] = []
+        for block in rng.permutation(n_blocks).tolist():
+            done.append(block)
+            outcomes.append(self._drop(block, rng.random(2), done, rng))
+        self._read()
+        fallen = {block for outcome in outcomes for block in outcome.fallen}
+        settled = all(outcome.settled for outcome in outcomes)
+        return Outcome(True, settled, tuple(sorted(fallen)))
+
+    def drop(self, block: int, place: npt.ArrayLike, rng: np.random.Generator) -> Outcome:
+        """Drop a block at ``(x, y)``, if no other is on it, until all rest on the table."""
+        if self.covered()[block]:
+            return Outcome(moved=False, settled=True, fallen=())
+        outcome = self._drop(block, place, range(self.rules.n_blocks), rng)
+        self._read()
+        return outcome
+
+    def settle(self, rng: np.random.Generator) -> Outcome:
+        """Simulate until all blocks rest on the table."""
+        outcome = self._settle(range(self.rules.n_blocks), rng)
+        self._read()
+        return outcome
+
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """``(n_blocks,)`` which blocks have another one on them."""
+        pairs = self.rules.pairs
+        above = self.attributes[-len(pairs) :] == 1
+        covered = np.zeros(self.rules.n_blocks, np.bool_)
+        covered[pairs[above, 1]] = True
+        return covered
+
+    def observe(self) -> FloatArray:
+        """``(9 * n_blocks,)`` where the blocks are, for a network; see :func:`observe_poses`."""
+        return observe_poses(self.scene.poses(), self.side)
+
+    # --- helpers ----------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        self.attributes = read_relations(
+            self.scene.positions(), self.scene.contacts(), self.rules.pairs
+        )
+
+    def _drop(
+        self, block: int, place: npt.ArrayLike, present: Iterable[int], rng: np.random.Generator
+    ) -> Outcome:
+        others = [other for other in present if other != block]
+        tops = self.scene.positions()[others, 2]
+        # The empty part of the fall is not simulated: what is in the way lies below this height.
+        height = DROP_HEIGHT * self.side
+        z = min(height, tops.max(initial=0.0) + _HEADROOM)
+        speed = np.sqrt(2 * _GRAVITY * (height - z))
+        x, y = (np.asarray(place, np.float64) - 0.5) * self.side
+        self.scene.drop(block, x, y, z, speed=speed)
+        return self._settle([*others, block], rng)
+
+    def _settle(self, present: Iterable[int], rng: np.random.Generator) -> Outcome:
+        present = sorted(present)
+        settled = self.scene.settle(MAX_TIME)
+        put_back: set[int] = set()
+        while len(fallen := self._fallen(present)):
+            for i, block in enumerate(fallen):
+                others = [other for other in present if other not in fallen[i:]]
+                self._put_back(block, others, rng)
+            put_back.update(fallen)
+            settled = self.scene.settle(MAX_TIME)
+        return Outcome(True, settled, tuple(sorted(put_back)))
+
+    def _fallen(self, present: list[int]) -> list[int]:
+        """Blocks whose centre is below the table's top, or so near its edge that they teeter."""
+        places = self.scene.positions()[present]
+        outside = np.abs(places[:, :2]).max(axis=1) > self.side / 2 + MARGIN / 2
+        return [present[i] for i in np.flatnonzero((places[:, 2] < 0) | outside)]
+
+    def _put_back(self, block: int, others: list[int], rng: np.random.Generator) -> None:
+        """Lay a block on a spot of the table that no other block is over."""
+        taken = self.scene.positions()[others, :2]
+        while True:  # at most 5 blocks cannot cover 3 × 3 cells: some spot is always free
+            x, y = (rng.random(2) - 0.5) * self.side
+            if (np.abs(taken - (x, y)).max(axis=1) > _CLEARANCE).all():
+                break
+        self.scene.drop(block, x, y, SIDE / 2)
+
+
+# --- what poses mean ------------------------------------------------------------------------
+
+
+def read_relations(
+    positions: npt.ArrayLike, touching: npt.ArrayLike, pairs: npt.NDArray[Any]
+) -> Attributes:
+    """The attributes of blocks at ``(…, n_blocks, 3)`` places in metres.
+
+    Args:
+        positions: The blocks' centres.
+        touching: ``(…, n_blocks, n_blocks)`` whether two blocks touch.
+        pairs: ``(n_pairs, 2)`` as in :attr:`BlocksRules.pairs`.
+
+    Returns:
+        ``(…, 3 * n_pairs)`` left_of, in_front_of and on, in the order of the pairs.
+    """
+    a, b = pairs.T
+    places = np.moveaxis(np.asarray(positions), -1, 0)
+    dx, dy, dz = places[..., a] - places[..., b]
+    beside = (np.abs(dx) < BESIDE) & (np.abs(dy) < BESIDE)
+    above = np.asarray(touching)[..., a, b] & beside & (dz > ABOVE)
+    return np.concatenate([dx < -APART, dy < -APART, above], axis=-1).astype(np.int8)
+
+
+def observe_poses(poses: npt.ArrayLike, side: float) -> FloatArray:
+    """``(…, n_blocks, 7)`` poses → ``(…, 9 * n_blocks)`` numbers for a network.
+
+    Of each block the place in sides of the table (x and y from 0 to 1 as in actions, z above the
+    top), then the first two columns of its rotation matrix. Of the 24 turns in which a cube looks
+    the same it is the one nearest to none.
+    """
+    poses = np.asarray(poses, np.float64)
+    places = poses[..., :3] / side + (0.5, 0.5, 0.0)
+    turns = _rotations(poses[..., 3:])
+    nearest = np.tensordot(turns, _CUBE, axes=([-2, -1], [2, 1])).argmax(axis=-1)  # the trace
+    columns = (turns @ _CUBE[nearest])[..., :2]
+    numbers = np.concatenate([places, columns.reshape(*places.shape[:-1], 6)], axis=-1)
+    return numbers.reshape(*places.shape[:-2], -1).astype(np.float32)
+
+
+def _cube_turns() -> npt.NDArray[np.float64]:
+    """``(24, 3, 3)`` the turns that take a cube to itself."""
+    axes = np.eye(3)[list(permutations(range(3)))]
+    signs = np.array(list(product((1.0, -1.0), repeat=3)))
+    turns = (axes[:, None] * signs[None, :, None]).reshape(-1, 3, 3)
+    proper: npt.NDArray[np.float64] = turns[np.linalg.det(turns) > 0]
+    return proper
+
+
+def _rotations(quaternions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """``(…, 4)`` unit quaternions → ``(…, 3, 3)`` rotation matrices."""
+    w, x, y, z = np.moveaxis(quaternions, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+_CUBE = _cube_turns()

@@ -1,0 +1,137 @@
+"""The entry points of the registry: keyword arguments → a block world with attributes and goals.
+
+All take, besides the arguments of :class:`BlocksRules`, these options:
+
+- ``task``: which goals are drawn, see :class:`~gym_attrplan.envs.blocks.tasks.BlockGoals`;
+- ``goal_sampler``: draws other goals than the task's;
+- ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
+- ``obs_type``: ``"pixels"`` (default) or ``"state"``; ``image_size``: 128 by default;
+- ``jitter``: how far off-centre and turned blocks are dropped, 0 to 1; not in the continuous world,
+  where the action says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.wrappers import HumanRendering
+
+from gym_attrplan.envs.blocks.batched import BlocksVectorEnv
+from gym_attrplan.envs.blocks.continuous import ContinuousBlocksEnv
+from gym_attrplan.envs.blocks.env import BlocksEnv
+from gym_attrplan.envs.blocks.rules import COLORS, BlocksRules
+from gym_attrplan.envs.blocks.tasks import BlockGoals
+from gym_attrplan.envs.blocks.views import read_attributes
+from gym_attrplan.wrappers import AttributeVectorWrapper, AttributeWrapper, GoalSampler
+
+Env = gym.Env[Any, Any]
+
+
+def make_blocks(
+    *,
+    n_blocks: int = 4,
+    grid: int = 3,
+    colors: Sequence[str] = COLORS,
+    jitter: float = 1.0,
+    task: str = "multi_step",
+    **options: Any,
+) -> Env:
+    """``AttrBlocks-v0``; ``render_mode`` is ``"human"``, ``"rgb_array"`` or None."""
+    world = partial(BlocksEnv, BlocksRules(n_blocks, grid, colors), jitter=jitter)
+    return _make(world, task=task, **options)
+
+
+def make_blocks_continuous(
+    *,
+    n_blocks: int = 4,
+    grid: int = 3,
+    colors: Sequence[str] = COLORS,
+    task: str = "multi_step",
+    **options: Any,
+) -> Env:
+    """``AttrBlocksContinuous-v0``; ``render_mode`` as above."""
+    world = partial(ContinuousBlocksEnv, BlocksRules(n_blocks, grid, colors))
+    return _make(world, task=task, **options)
+
+
+def make_blocks_vector(
+    num_envs: int = 1,
+    *,
+    n_blocks: int = 4,
+    grid: int = 3,
+    colors: Sequence[str] = COLORS,
+    task: str = "multi_step",
+    goal_sampler: GoalSampler | str | None = None,
+    step_penalty: float = 0.0,
+    terminate_on_success: bool = True,
+    **view: Any,
+) -> AttributeVectorWrapper:
+    """``AttrBlocks-v0`` in batches; takes the other options of :class:`BlocksVectorEnv` besides."""
+    rules = BlocksRules(n_blocks, grid, colors)
+    worlds = BlocksVectorEnv(rules, num_envs=num_envs, **view)
+    return AttributeVectorWrapper(
+        worlds,
+        rules.attributes,
+        read_attributes,
+        goal_sampler=goal_sampler or BlockGoals(rules, task).of(worlds),
+        step_penalty=step_penalty,
+        terminate_on_success=terminate_on_success,
+    )
+
+
+def _make(
+    world: Callable[..., Env],
+    *,
+    obs_type: str = "pixels",
+    image_size: int = 128,
+    render_mode: str | None = None,
+    **goals: Any,
+) -> Env:
+    drawn_as = "rgb_array" if render_mode == "human" else render_mode
+    raw = world(obs_type=obs_type, image_size=image_size, render_mode=drawn_as)
+    env: Env = BlocksAttributeWrapper(raw, **goals)
+    return HumanRendering(env) if render_mode == "human" else env
+
+
+class BlocksAttributeWrapper(AttributeWrapper):
+    """:class:`~gym_attrplan.AttributeWrapper` that knows the tasks by name.
+
+    Args:
+        env: A block world.
+        task: A task's name, such as ``"one_step_70"``.
+        goal_sampler: Draws other goals than the task's.
+        step_penalty: Taken off every step's reward.
+        terminate_on_success: Whether meeting the goal ends the episode.
+    """
+
+    def __init__(
+        self,
+        env: Env,
+        *,
+        task: str,
+        goal_sampler: GoalSampler | str | None = None,
+        step_penalty: float = 0.0,
+        terminate_on_success: bool = True,
+    ) -> None:
+        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            task=task,
+            goal_sampler=goal_sampler,
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )
+        world: Any = env.unwrapped
+        super().__init__(
+            env,
+            world.rules.attributes,
+            read_attributes,
+            goal_sampler=goal_sampler or world.sampler(task),
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )

@@ -1,0 +1,156 @@
+"""The entry points of the registry, and the PettingZoo environment.
+
+All of them take these options:
+
+- ``frames_per_step``: how much of the game passes in a step;
+- ``task``: which goals are drawn: ``"counts"``, or with lower limits ``"counts<=2"``;
+- ``goal_sampler``: draws other goals than the task's (not PettingZoo's);
+- ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
+- ``render_mode``: ``"human"`` or ``"rgb_array"``; of the batched ones ``"rgb_array"``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.wrappers import HumanRendering
+
+from gym_attrplan.envs.build_order.batched import EconomyVectorEnv
+from gym_attrplan.envs.build_order.env import EconomyEnv
+from gym_attrplan.envs.build_order.rules import EconomyRules
+from gym_attrplan.envs.build_order.views import read_attributes
+from gym_attrplan.error import DependencyNotInstalled
+from gym_attrplan.wrappers import AttributeVectorWrapper, AttributeWrapper, GoalSampler
+
+if TYPE_CHECKING:
+    from gym_attrplan.envs.build_order.parallel import ParallelEconomy  # needs PettingZoo
+
+Env = gym.Env[Any, Any]
+
+
+class EconomyAttributeWrapper(AttributeWrapper):
+    """:class:`~gym_attrplan.AttributeWrapper` that knows tasks by name and shows the goal.
+
+    Args:
+        env: An economy.
+        task: A task's name, such as ``"counts<=2"``.
+        goal_sampler: Draws other goals than the task's.
+        step_penalty: Taken off every step's reward.
+        terminate_on_success: Whether meeting the goal ends the episode.
+    """
+
+    def __init__(
+        self,
+        env: Env,
+        *,
+        task: str = "counts",
+        goal_sampler: GoalSampler | str | None = None,
+        step_penalty: float = 0.0,
+        terminate_on_success: bool = True,
+    ) -> None:
+        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            task=task,
+            goal_sampler=goal_sampler,
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )
+        rules = env.get_wrapper_attr("rules")
+        super().__init__(
+            env,
+            rules.attributes,
+            read_attributes,
+            goal_sampler=goal_sampler or rules.sampler(task),
+            step_penalty=step_penalty,
+            terminate_on_success=terminate_on_success,
+        )
+
+    def render(self) -> Any:
+        """The map, and how far the goal is met."""
+        if self.render_mode is None:
+            return None
+        from gym_attrplan.envs.build_order.drawing import draw
+
+        economy: Any = self.unwrapped
+        return draw(economy.rules, economy.state(), self._goal)
+
+
+def make_small(**options: Any) -> Env:
+    """``AttrBuildOrder-v0``."""
+    return _make("small", **options)
+
+
+def make_large(**options: Any) -> Env:
+    """``AttrBuildOrderLarge-v0``."""
+    return _make("large", **options)
+
+
+def make_small_vector(num_envs: int = 1, **options: Any) -> AttributeVectorWrapper:
+    """``AttrBuildOrder-v0`` in batches; takes ``max_episode_steps`` besides."""
+    return _make_vector("small", num_envs, **options)
+
+
+def make_large_vector(num_envs: int = 1, **options: Any) -> AttributeVectorWrapper:
+    """``AttrBuildOrderLarge-v0`` in batches; takes ``max_episode_steps`` besides."""
+    return _make_vector("large", num_envs, **options)
+
+
+def parallel_env(
+    version: str = "small", *, frames_per_step: int = 12, **options: Any
+) -> ParallelEconomy:
+    """The economy as a PettingZoo ``ParallelEnv``; see its class for the options.
+
+    Raises:
+        InvalidEnvironment: On an unknown version.
+        DependencyNotInstalled: Without PettingZoo.
+
+    Example:
+        >>> env = parallel_env("large")
+        >>> observations, infos = env.reset(seed=0)
+        >>> actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+        >>> observations, rewards, terminations, truncations, infos = env.step(actions)
+    """
+    rules = EconomyRules(version, frames_per_step)
+    try:
+        from gym_attrplan.envs.build_order.parallel import ParallelEconomy
+    except ModuleNotFoundError as error:
+        raise DependencyNotInstalled(
+            f'parallel_env needs PettingZoo ({error}): pip install "gym_attrplan[pettingzoo]".'
+        ) from error
+    return ParallelEconomy(rules, **options)
+
+
+def _make(
+    version: str, *, frames_per_step: int = 12, render_mode: str | None = None, **goals: Any
+) -> Env:
+    # The window is opened round the wrapper that knows the goal, so that it shows the goal too.
+    drawn_as = "rgb_array" if render_mode == "human" else render_mode
+    economy = EconomyEnv(EconomyRules(version, frames_per_step), render_mode=drawn_as)
+    env = EconomyAttributeWrapper(economy, **goals)
+    return HumanRendering(env) if render_mode == "human" else env
+
+
+def _make_vector(
+    version: str,
+    num_envs: int,
+    *,
+    frames_per_step: int = 12,
+    task: str = "counts",
+    goal_sampler: GoalSampler | str | None = None,
+    step_penalty: float = 0.0,
+    terminate_on_success: bool = True,
+    **view: Any,
+) -> AttributeVectorWrapper:
+    rules = EconomyRules(version, frames_per_step)
+    return AttributeVectorWrapper(
+        EconomyVectorEnv(rules, num_envs=num_envs, **view),
+        rules.attributes,
+        read_attributes,
+        goal_sampler=goal_sampler or rules.sampler(task),
+        step_penalty=step_penalty,
+        terminate_on_success=terminate_on_success,
+    )

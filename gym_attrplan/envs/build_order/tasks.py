@@ -1,0 +1,95 @@
+"""Goals for the economy: so many of each unit, exactly."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import FREE
+from gym_attrplan.error import InvalidEnvironment
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+def read_limit(task: str, largest: int) -> tuple[int, int]:
+    """What the largest count of a goal may be, as a task's text says.
+
+    Args:
+        task: ``counts``, ``counts<=d`` or ``counts==d``.
+        largest: The largest count there is; 1 is the smallest.
+
+    Raises:
+        InvalidEnvironment: If the text says something else, or a count that no task asks for.
+
+    Example:
+        >>> read_limit("counts", 4), read_limit("counts<=2", 4), read_limit("counts==2", 4)
+        ((1, 4), (1, 2), (2, 2))
+    """
+    found = re.fullmatch(r"counts(?:(<=|==)(\d+))?", str(task))
+    if not found:
+        raise InvalidEnvironment(
+            f"the task is 'counts', 'counts<=d' or 'counts==d'; received {task!r}. Other goals: "
+            "give goal_sampler=."
+        )
+    relation, number = found.groups()
+    if relation is None:
+        return 1, largest
+    if not 1 <= int(number) <= largest:
+        raise InvalidEnvironment(f"counts are limited to 1 to {largest}; received {task!r}.")
+    return (1 if relation == "<=" else int(number)), int(number)
+
+
+@dataclass(frozen=True)
+class CountTargets:
+    """A count for every attribute with a limit, drawn evenly from the goals that can be reached.
+
+    What needs another unit is only asked for together with it: a marine without a barracks cannot
+    be, since counts never fall. Goals that hold already are not drawn.
+
+    Args:
+        limits: The largest count of each attribute; None leaves it free.
+        requires: The attribute that each needs at least one of; None for nothing.
+        least: The smallest that a goal's largest count may be.
+        most: The largest that any count may be.
+
+    Example:
+        >>> targets = CountTargets((None, 2, 4), (None, None, 1), least=1, most=1)
+        >>> targets.goals.tolist()
+        [[-1, 1, 0], [-1, 1, 1]]
+    """
+
+    limits: tuple[int | None, ...]
+    requires: tuple[int | None, ...]
+    least: int
+    most: int
+
+    @cached_property
+    def goals(self) -> npt.NDArray[np.int8]:
+        """``(n_goals, n_attributes)`` every goal that there is."""
+        ranges = [
+            range(FREE, 0) if limit is None else range(min(limit, self.most) + 1)
+            for limit in self.limits
+        ]
+        every = np.array(list(itertools.product(*ranges)), np.int8)
+        kept = every.max(axis=1) >= self.least
+        for i, needed in enumerate(self.requires):
+            if needed is not None:
+                kept &= (every[:, i] <= 0) | (every[:, needed] != 0)
+        goals: npt.NDArray[np.int8] = every[kept]
+        return goals
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
+        """Goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
+        goals = self.goals
+        holds = ((goals == achieved[:, None]) | (goals == FREE)).all(axis=2)
+        # At most one goal holds: draw among the others, and step over it.
+        held = np.where(holds.any(axis=1), holds.argmax(axis=1), len(goals))
+        drawn = rng.integers(len(goals) - holds.any(axis=1))
+        chosen: IntArray = goals[drawn + (drawn >= held)]
+        return chosen

@@ -11,7 +11,7 @@ VERSION = re.search(r'__version__ = "(.+)"', (HERE / "gym_attrplan/__init__.py")
 EXTRAS = {
     "mujoco": ["mujoco>=3.2"],
     "minigrid": ["minigrid>=3.0"],
-    "pettingzoo": ["pettingzoo>=1.24", "pygame>=2.5"],
+    "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
     "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14"],
 }
 EXTRAS["all"] = sorted({line for lines in EXTRAS.values() for line in lines})

@@ -25,8 +25,8 @@ __all__ = [
     "DropGoals",
     "DropTable",
     "Drops",
-    "OneStepExamples",
     "Frames",
+    "OneStepExamples",
     "collect",
     "collect_drops",
 ]

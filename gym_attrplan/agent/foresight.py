@@ -18,25 +18,35 @@ Rows = npt.NDArray[np.int64]
 MIN_PROB = 0.5
 """A transition less likely than this is not drawn into the graph."""
 
+N_BEST = 16
+NEARBY = 0.04
+"""Around so many of the best actions others are drawn, so far off in shares of the range."""
+
 _CHUNK = 2_048  # states imagined at a time
 
 
 class Choice(NamedTuple):
-    """The best action of each row, where it should lead, that node's number, and whether any is."""
+    """The best action of each row, where it should lead, that node's number, and its cost."""
 
     actions: Array
     vectors: IntArray
     nodes: Rows
-    found: npt.NDArray[np.bool_]
+    costs: npt.NDArray[np.float64]
+
+    @property
+    def found(self) -> npt.NDArray[np.bool_]:
+        """``(n,)`` whether any action leads on."""
+        return np.isfinite(self.costs)
 
 
 class Foresight:
     """Chooses among actions by what the forward model says they do.
 
-    Of a few discrete actions all are considered; of others some drawn at random.
+    Of a few discrete actions all are considered. Of others some are drawn at random, and as many
+    again around the best of these.
 
     Args:
-        model: A fitted forward model.
+        model: A fitted forward model, or anything else with its ``foresee`` and ``layout``.
         n_candidates: How many actions to draw where they cannot be counted.
         rng: Draws them.
     """
@@ -45,8 +55,14 @@ class Foresight:
         self, model: ForwardModel, *, n_candidates: int = 256, rng: np.random.Generator
     ) -> None:
         self.model = model
+        self._all = model.layout.all_actions()
         self._n_candidates = n_candidates
         self._rng = rng
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions are considered in a state, at first."""
+        return self.model.layout.n_choices if self._all is not None else self._n_candidates
 
     def choose(
         self,
@@ -68,21 +84,33 @@ class Foresight:
             nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
             memory: What the running episodes make dearer.
         """
+        rows = np.arange(len(goals))
+
+        def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
+            outcomes = self.model.foresee(observations, candidates)
+            costs, targets = self._costs(observations["achieved_goal"], goals, outcomes, planner)
+            if memory is not None:
+                row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
+                costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
+            return costs, outcomes.vectors, targets
+
         candidates = self._candidates(len(goals))
-        outcomes = self.model.foresee(observations, candidates)
-        costs, targets = self._costs(observations["achieved_goal"], goals, outcomes, planner)
-        if memory is not None:
-            rows, columns = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
-            costs[rows, columns] += memory.extra_cost(
-                envs[rows], nodes[rows], targets[rows, columns]
+        costs, vectors, targets = judge(candidates)
+        if self.model.layout.n_values:
+            again = self._around(candidates, costs)
+            more = judge(again)
+            candidates = np.concatenate([candidates, again], axis=1)
+            costs, vectors, targets = (
+                np.concatenate(pair, axis=1)
+                for pair in zip((costs, vectors, targets), more, strict=True)
             )
-        best, rows = costs.argmin(axis=1), np.arange(len(goals))
+        best = costs.argmin(axis=1)
         chosen = candidates[best] if candidates.ndim == 2 else candidates[rows, best]
         return Choice(
             self.model.layout.to_env(chosen),
-            outcomes.vectors[rows, best],
+            vectors[rows, best],
             targets[rows, best],
-            np.isfinite(costs[rows, best]),
+            costs[rows, best],
         )
 
     def _costs(
@@ -102,12 +130,22 @@ class Foresight:
 
     def _candidates(self, n: int) -> npt.NDArray[np.float32]:
         """Actions as models have them: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
-        layout = self.model.layout
-        every = layout.all_actions()
-        if every is not None:
-            return every
-        drawn = layout.random_actions(n * self._n_candidates, self._rng)
+        if self._all is not None:
+            return self._all
+        drawn = self.model.layout.random_actions(n * self._n_candidates, self._rng)
         return drawn.reshape(n, self._n_candidates, -1)
+
+    def _around(
+        self, candidates: npt.NDArray[np.float32], costs: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float32]:
+        """As many actions again, near the best of each row."""
+        best = np.argsort(costs, axis=1)[:, :N_BEST]
+        rows = np.arange(len(costs))[:, None]
+        again = candidates[rows, best].repeat(self._n_candidates // N_BEST, axis=1)
+        numbers = again[..., again.shape[2] - self.model.layout.n_values :]
+        numbers += self._rng.normal(0.0, NEARBY, numbers.shape)
+        np.clip(numbers, 0.0, 1.0, out=numbers)
+        return again
 
     def imagine(self, observations: Mapping[str, Array]) -> TransitionCounts:
         """The graph of what the model believes possible, as if each had been attempted.

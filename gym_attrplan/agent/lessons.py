@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MIN_ATTEMPTS = 200
 """Attempts below which no success model is fitted: the table then knows as much."""
 
-MAX_IMAGINED = 50_000
-"""States from which the forward model draws its graph."""
+MAX_IMAGINED = 2_000_000
+"""Pairs of a state and an action from which the forward model draws its graph."""
 
 
 def fit_success_model(agent: AttributePlannerAgent) -> None:
@@ -49,10 +49,12 @@ def imagine(agent: AttributePlannerAgent) -> None:
     if agent.examples is None or len(agent.examples) < MIN_ATTEMPTS:
         return
     agent.low_level.fit_forward()
-    chosen = agent.rng.permutation(len(agent.examples))[:MAX_IMAGINED]
+    imagination = Foresight(agent.low_level.forward, n_candidates=64, rng=agent.rng)
+    n_states = MAX_IMAGINED // imagination.n_actions
+    chosen = agent.rng.permutation(len(agent.examples))[:n_states]
     states = {key: part[chosen] for key, part in agent.examples.rows.items()}
     states["achieved_goal"] = states["before"]
-    agent.imagined = Foresight(agent.low_level.forward, rng=agent.rng).imagine(states)
+    agent.imagined = imagination.imagine(states)
     agent._navigator = None
 
 

@@ -29,7 +29,7 @@ def least_tried_actions(
     model: BaseAlgorithm | InverseLearner,
     observations: Observations,
     memory: EpisodeMemory,
-    envs: npt.NDArray[np.int64],
+    envs: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
     """The likeliest action of each row, less what having tried it there before costs.
 
@@ -40,13 +40,14 @@ def least_tried_actions(
         model: A model that :func:`knows_action_probs`.
         observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
         memory: Counts the tries of each environment's episode; ``fail_cost`` is what one costs.
-        envs: ``(n,)`` which environment each row is.
+        envs: ``(n,)`` which environment each row is; ``0 … n-1`` by default.
     """
     if isinstance(model, InverseLearner):
         scores = model.log_probs(observations)
     else:
         scores = _log_probs(model, observations)
     n, n_actions = scores.shape
+    envs = np.arange(n) if envs is None else envs
     situation = _fingerprints(observations)
     rows, actions = np.divmod(np.arange(n * n_actions), n_actions)
     tried = memory.extra_cost(envs[rows], situation[rows], actions).reshape(n, n_actions)

@@ -109,8 +109,9 @@ def test_foresight_leaps_with_wind_and_walks_without(trained):
 
 
 def test_a_box_of_scores_and_numbers_is_planned_with_too():
-    agent = make_agent(ring(continuous=True)).learn(6_000)
-    result = evaluate_tasks(agent, agent.env, n_tasks=40, seed=5)
+    quick = {"max_epochs": 12, "batch_size": 128}
+    agent = make_agent(ring(continuous=True), low_level_kwargs=quick).learn(3_000)
+    result = evaluate_tasks(agent, agent.env, n_tasks=25, seed=5)
     assert result.rate > 0.9
 
 

@@ -1,0 +1,195 @@
+"""The continuous block world, learned from drops, beside its ceiling and the paper's figures.
+
+``python benchmarks/blocks_continuous.py`` collects drops at random, trains an agent on
+``obs_type="state"`` and gives it 1,000 tasks of each kind, of 40 drops each.
+``--ceiling`` measures instead what planning could reach: the same graph, the true state, and
+physics itself as the judge of single drops, on fewer tasks, since each judgement is a simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from blocks_table import print_table
+from ledger import append
+from scipy.spatial.transform import Rotation
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import gym_attrplan  # noqa: F401  registers the environments
+from gym_attrplan import AttributePlannerAgent
+from gym_attrplan.agent import PLANNERS
+from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
+from gym_attrplan.agent.foresight import Foresight
+from gym_attrplan.agent.navigator import Navigator
+from gym_attrplan.envs.blocks import BlocksRules, Drops, DropTable, collect_drops
+from gym_attrplan.models import Examples
+from gym_attrplan.models.actions import ActionLayout
+from gym_attrplan.models.forward import Outcomes
+
+ENV_ID = "AttrBlocksContinuous-v0"
+TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
+_PAPER, _ROBUST = PLANNERS["paper"], PLANNERS["robust"]
+METHODS = {
+    "inverse": None,
+    "ap_no_cpi": replace(_PAPER, estimator="exploration_share"),
+    "ap_paper": _PAPER,
+    "ap_beta_memory_q": replace(_ROBUST, forward=False, edges="table"),
+    "ap_forward": replace(_ROBUST, edges="table"),
+    "ap": _ROBUST,
+}
+RULES = BlocksRules()
+N_WORLDS = 50
+
+
+def worlds(task: str, n_envs: int = N_WORLDS) -> DummyVecEnv:
+    """So many worlds that take turns; batches are for the models' sake."""
+    return DummyVecEnv([partial(gym.make, ENV_ID, obs_type="state", task=task)] * n_envs)
+
+
+class Physics:
+    """Stands in for a forward model: tries drops out on a table of its own."""
+
+    def __init__(self, venv: DummyVecEnv) -> None:
+        self.layout = ActionLayout.of(venv.action_space, n_choices=RULES.n_blocks)
+        self._table = DropTable(RULES)
+        self._rng = np.random.default_rng(0)
+
+    def foresee(self, observations: dict[str, np.ndarray], actions: np.ndarray) -> Outcomes:
+        """What each drop does, as far as one trial tells."""
+        vectors = np.zeros((*actions.shape[:2], len(RULES.attributes)), np.int8)
+        for i, poses in enumerate(self._poses(observations["observation"])):
+            for j, (block, x, y) in enumerate(actions[i]):
+                self._table.place(poses)
+                self._table.drop(int(block), (x, y), self._rng)
+                vectors[i, j] = self._table.attributes
+        return Outcomes(vectors, np.full(actions.shape[:2], 0.95, np.float32))
+
+    def _poses(self, states: np.ndarray) -> np.ndarray:
+        """``(n, n_blocks, 7)`` poses that look as the observations do."""
+        rows = states.reshape(len(states), RULES.n_blocks, 9).astype(np.float64)
+        places = (rows[..., :3] - (0.5, 0.5, 0.0)) * self._table.side
+        columns = rows[..., 3:].reshape(*rows.shape[:2], 3, 2)
+        third = np.cross(columns[..., 0], columns[..., 1])[..., None]
+        turns = np.concatenate([columns, third], axis=-1).reshape(-1, 3, 3)
+        quaternions = Rotation.from_matrix(turns).as_quat(scalar_first=True)
+        return np.concatenate([places, quaternions.reshape(*rows.shape[:2], 4)], axis=-1)
+
+
+class Ceiling:
+    """The planner with physics as its forward model."""
+
+    def __init__(self, agent: AttributePlannerAgent, venv: DummyVecEnv) -> None:
+        foresight = Foresight(Physics(venv), n_candidates=64, rng=np.random.default_rng(0))
+        options = replace(_ROBUST, first_edge=False)
+        self._navigator = Navigator(agent.counts, options, max_hop_steps=1, foresight=foresight)
+        self._space = venv.action_space
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, *unused: Any
+    ) -> tuple[np.ndarray, Any]:
+        """The best drop found; where none leads on, any."""
+        n = len(observation["achieved_goal"])
+        journey = self._navigator.advance(state, observation, np.asarray(episode_start))
+        actions = np.stack([self._space.sample() for _ in range(n)])
+        if journey.actions is not None:
+            actions[journey.foreseen] = journey.actions[journey.foreseen]
+        return actions, journey
+
+
+def as_examples(drops: Drops) -> Examples:
+    return Examples(drops.states, drops.actions, drops.attributes, drops.next_attributes)
+
+
+def train(budget: int, seed: int, n_jobs: int, device: str) -> AttributePlannerAgent:
+    """Nine tenths of the drops explore at random, the rest are π's attempts."""
+    drops = collect_drops(int(0.9 * budget), seed, n_jobs=n_jobs, progress_bar=True)
+    agent = AttributePlannerAgent(
+        "MultiInputPolicy",
+        worlds("multi_step"),
+        low_level="inverse",
+        exploration_fraction=0.9,
+        seed=seed,
+        device=device,
+        low_level_kwargs={
+            "holdout": 0.02,
+            "max_epochs": max(4, 4_000_000 // budget),
+            "batch_size": 1_024,
+            "learning_rate": 2e-3,
+            "patience": 1_000,
+            "forward_arch": [512, 512, 256],
+        },
+    )
+    agent.add_examples(as_examples(drops))
+    return agent.learn(budget - len(drops), reset_num_timesteps=False)
+
+
+def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, seed: int) -> None:
+    """Give the agent tasks, and keep the result."""
+    start, venv = time.perf_counter(), worlds(task)
+    model: Any = agent.low_level
+    if method == "ceiling":
+        model = Ceiling(agent, venv)
+    elif METHODS[method] is not None:
+        agent.set_planner(METHODS[method])
+        model = agent
+    result: TaskResult = evaluate_tasks(model, venv, n_tasks=n_tasks, seed=20_000 + 1_000 * seed)
+    append(
+        "blocks_continuous",
+        env=ENV_ID,
+        task=task,
+        method=method,
+        budget=agent.num_timesteps,
+        seed=seed,
+        n=result.n,
+        successes=result.successes,
+        extra={
+            "obs_type": "state",
+            "edges": agent.counts.n_edges,
+            "nodes": agent.counts.n_nodes,
+            "mean_steps": round(float(result.n_steps.mean()), 2),
+        },
+    )
+    took = time.perf_counter() - start
+    print(f"seed {seed} {method} {task}: {result}, {took:.0f} s", flush=True)
+
+
+def run(file: str, method: str, task: str, n_tasks: int, seed: int) -> None:
+    torch.set_num_threads(1)
+    agent = AttributePlannerAgent.load(file, device="cpu")
+    measure(agent, method, task, n_tasks, seed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budget", type=int, default=500_000, help="drops, attempts included")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument("--ceiling", action="store_true", help="physics as the forward model")
+    parser.add_argument("--agents", default="runs/continuous-{seed}.zip", help="where to keep them")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    methods = ["ceiling"] if options.ceiling else options.methods
+    for seed in options.seeds:
+        file = options.agents.format(seed=seed)
+        start = time.perf_counter()
+        train(options.budget, seed, options.jobs, options.device).save(file)
+        print(f"seed {seed}: trained in {time.perf_counter() - start:.0f} s", flush=True)
+        jobs = [(file, m, task, options.n_tasks, seed) for m in methods for task in options.tasks]
+        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+            pool.starmap(run, jobs, chunksize=1)
+    print_table(ENV_ID, [options.budget], suite="blocks_continuous")
+
+
+if __name__ == "__main__":
+    main()

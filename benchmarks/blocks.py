@@ -97,7 +97,7 @@ class View:
 
 
 class SeenBlocks(VectorWrapper):
-    """Blocks seen as features of their pictures, each encoded once; the infos have the truth."""
+    """Blocks seen as features of their pictures, each encoded once."""
 
     def __init__(self, env: BlocksVectorEnv, table: np.ndarray) -> None:
         super().__init__(env)
@@ -112,9 +112,8 @@ class SeenBlocks(VectorWrapper):
 
     def step(self, actions: np.ndarray) -> tuple[Any, ...]:
         """Features of the next pictures."""
-        _, *outcome, info = self.env.step(actions)
-        info = {**info, "true_attributes": self.env.attributes}
-        return self._table[self.env.frame_numbers], *outcome, info
+        _, *outcome = self.env.step(actions)
+        return self._table[self.env.frame_numbers], *outcome
 
 
 def feature_space(table: np.ndarray) -> spaces.Box:

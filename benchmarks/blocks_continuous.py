@@ -120,7 +120,7 @@ def train(budget: int, seed: int, n_jobs: int, device: str) -> AttributePlannerA
         device=device,
         low_level_kwargs={
             "holdout": 0.02,
-            "max_epochs": max(4, 4_000_000 // budget),
+            "max_epochs": max(4, 2_500_000 // budget),
             "batch_size": 1_024,
             "learning_rate": 2e-3,
             "patience": 1_000,

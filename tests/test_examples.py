@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+SMALLER = {"blocks_from_pixels": {"n_blocks": 2, "n_tasks": 4}}
 
 
 def load(path: Path):
@@ -21,6 +22,7 @@ def load(path: Path):
 def test_an_example_runs_and_is_short_and_explained(path, tmp_path, monkeypatch):
     assert len(path.read_text().splitlines()) <= 110
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTRPLAN_CACHE", str(tmp_path))
     module = load(path)
     assert module.__doc__
-    assert module.main(total_timesteps=600)
+    assert module.main(total_timesteps=600, **SMALLER.get(path.stem, {}))

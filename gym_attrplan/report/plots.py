@@ -1,16 +1,19 @@
-"""Figures of agents, drawn with matplotlib; each function takes and returns axes."""
+"""Figures of agents and their episodes, drawn with matplotlib."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gym_attrplan.error import DependencyNotInstalled, InvalidGraph
+from gym_attrplan.error import DependencyNotInstalled, InvalidData, InvalidGraph
 from gym_attrplan.graph import Plan, Planner
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def plot_plan(planner: Planner, plan: Plan, *, axes: Axes | None = None) -> Axes:
@@ -46,14 +49,46 @@ def plot_plan(planner: Planner, plan: Plan, *, axes: Axes | None = None) -> Axes
     return axes
 
 
+def film_strip(frames: Sequence[npt.NDArray[Any]], titles: Sequence[str]) -> Figure:
+    """Pictures of an episode side by side, each under its title: start, hops, goal.
+
+    Args:
+        frames: ``(height, width, 3)`` uint8 each.
+        titles: One for each picture.
+
+    Raises:
+        InvalidData: If there are no pictures, or not as many titles.
+        DependencyNotInstalled: If matplotlib is missing.
+    """
+    if not len(frames) or len(frames) != len(titles):
+        raise InvalidData(
+            f"a strip needs a title for each picture; received {len(frames)} pictures and "
+            f"{len(titles)} titles."
+        )
+    size = (1.8 * len(frames), 2.1)
+    figure, all_axes = _pyplot().subplots(
+        1, len(frames), figsize=size, layout="constrained", squeeze=False
+    )
+    for axes, frame, title in zip(all_axes[0], frames, titles, strict=True):
+        axes.imshow(frame)
+        axes.set_title(title, fontsize=8)
+        axes.axis("off")
+    strip: Figure = figure
+    return strip
+
+
 def _new_axes() -> Any:
+    return _pyplot().subplots(figsize=(8, 5), layout="constrained")[1]
+
+
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
         raise DependencyNotInstalled(
             'figures need matplotlib: pip install "gym_attrplan[viz]".'
         ) from error
-    return plt.subplots(figsize=(8, 5), layout="constrained")[1]
+    return plt
 
 
 def _layered(distances: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 import torch
 
 from gym_attrplan import AttributeSpace, TransitionCounts
-from gym_attrplan.error import InvalidGraph
+from gym_attrplan.error import InvalidData, InvalidGraph
 from gym_attrplan.graph import Planner
-from gym_attrplan.report import plot_plan
+from gym_attrplan.report import film_strip, plot_plan
 from gym_attrplan.report.demo import run_demo
 
 mpl.use("Agg")
@@ -45,3 +46,12 @@ def test_a_plan_without_hops_is_not_drawn():
     planner = Planner(counts)
     with pytest.raises(InvalidGraph, match="holds already"):
         plot_plan(planner, planner.plan([1, 0], "key"))
+
+
+def test_a_film_strip_shows_every_picture_under_its_title():
+    frames = [np.full((4, 4, 3), value, np.uint8) for value in (0, 100, 200)]
+    figure = film_strip(frames, ["start", "hop 1", "goal"])
+    assert [axes.get_title() for axes in figure.axes] == ["start", "hop 1", "goal"]
+    assert [int(axes.images[0].get_array().max()) for axes in figure.axes] == [0, 100, 200]
+    with pytest.raises(InvalidData, match="3 pictures and 1 titles"):
+        film_strip(frames, ["start"])

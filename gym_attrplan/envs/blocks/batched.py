@@ -120,7 +120,8 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
         self._elapsed += 1
         limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
         ended = np.zeros(self.num_envs, np.bool_)
-        return self._observe(), np.zeros(self.num_envs), ended, self._elapsed >= limit, {}
+        info = {"true_attributes": self.attributes}  # a detector may say otherwise
+        return self._observe(), np.zeros(self.num_envs), ended, self._elapsed >= limit, info
 
     @property
     def attributes(self) -> Attributes:

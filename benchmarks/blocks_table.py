@@ -41,7 +41,7 @@ def _table(cells: dict[Any, list[int]], env: str, budget: int) -> Table:
     for column in ("method", *TASKS):
         table.add_column(column)
     methods = dict.fromkeys(method for n, method, _ in cells if n == budget)
-    for method in methods:
+    for method in (method for method in methods if "detector" not in method):
         if method in PAPER and budget == 1_000_000:
             table.add_row(f"{method} (paper's)", *(f"{value:g}" for value in PAPER[method]))
         table.add_row(method, *(_cell(cells.get((budget, method, task))) for task in TASKS))

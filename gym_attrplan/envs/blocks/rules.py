@@ -99,12 +99,12 @@ class BlocksRules:
 
     @property
     def n_actions(self) -> int:
-        """Number of actions: each block to each cell."""
+        """Number of actions, one for each block and cell."""
         return self.n_blocks * self.n_cells
 
     @property
     def n_states(self) -> int:
-        """Number of states: block i can go to the bottom of any cell or onto i others."""
+        """Number of states, as block i can go to the bottom of any cell or onto i others."""
         return math.prod(range(self.n_cells, self.n_cells + self.n_blocks))
 
     @cached_property

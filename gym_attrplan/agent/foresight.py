@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from gym_attrplan.models.forward import ForwardModel, Outcomes
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
+Judge = Callable[[npt.NDArray[np.float32]], tuple[Array, IntArray, Rows]]
 
 MIN_PROB = 0.5
 """A transition less likely than this is not drawn into the graph."""
@@ -84,7 +85,6 @@ class Foresight:
             nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
             memory: What the running episodes make dearer.
         """
-        rows = np.arange(len(goals))
 
         def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
             outcomes = self.model.foresee(observations, candidates)
@@ -94,7 +94,33 @@ class Foresight:
                 costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
             return costs, outcomes.vectors, targets
 
-        candidates = self._candidates(len(goals))
+        return self._best(judge, len(goals))
+
+    def seek(
+        self,
+        observations: Mapping[str, Array],
+        value: Callable[[IntArray], npt.NDArray[np.float64]],
+    ) -> Choice:
+        """For each row the action whose foreseen outcome is worth most, as far as it is sure.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
+            value: ``(n, m, n_attributes)`` vectors → ``(n, m)`` what they are worth, above 0.
+        """
+        achieved = observations["achieved_goal"]
+
+        def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
+            vectors, probs = self.model.foresee(observations, candidates)
+            stays = (vectors == achieved[:, None]).all(axis=2)
+            costs = np.where(stays, np.inf, -probs.astype(np.float64) * value(vectors))
+            return costs, vectors, np.full(costs.shape, -1)
+
+        return self._best(judge, len(achieved))
+
+    def _best(self, judge: Judge, n: int) -> Choice:
+        """The cheapest of all candidates, by a function that judges them."""
+        rows = np.arange(n)
+        candidates = self._candidates(n)
         costs, vectors, targets = judge(candidates)
         if self.model.layout.n_values:
             again = self._around(candidates, costs)

@@ -77,7 +77,7 @@ class InverseLearner(Actor):
 
     def fit_forward(self) -> None:
         """Fit the forward model to all examples, those of π's own attempts included."""
-        self.forward.fit(self.examples.examples, settings=self.settings, logger=self.logger)
+        self.forward.fit(self.examples.examples, settings=self.settings)
 
     def predict(
         self,

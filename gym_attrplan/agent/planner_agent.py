@@ -47,7 +47,8 @@ class AttributePlannerAgent:
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
             one action makes one transition.
-        exploration: ``"bonus"``, ``"count_bonus"`` or ``"random"``.
+        exploration: ``"bonus"``, ``"count_bonus"``, ``"random"``, or with an inverse model
+            ``"surprise"``: on to what is rare, by foresight.
         planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
         options: What else there is to choose, each a field of :class:`AgentOptions`.
 

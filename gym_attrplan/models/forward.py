@@ -253,4 +253,4 @@ class ForwardModel(nn.Module):
                 now.repeat_interleave(n_actions, dim=0),
                 actions.flatten(0, 1).float(),
             )
-        return logits.float().reshape(n, n_actions, -1)
+        return logits.float().reshape(n, n_actions, self.head.answers.n_logits)

@@ -94,18 +94,13 @@ def test_every_place_is_reached(trained, planner):
     assert result.rate > 0.95
 
 
-def test_foresight_leaps_with_wind_and_walks_without(trained):
-    def first_action(wind):
-        env = ring()
-        env.reset(seed=0)
-        env.unwrapped.place, env.unwrapped.wind = 0, wind
-        row = env.unwrapped._observe()
-        observation = {"observation": row, "achieved_goal": np.array([0], np.int8)}
-        goal = np.array([3], np.int8)
-        return trained.predict({**observation, "desired_goal": goal}, deterministic=True)[0]
-
-    assert first_action(wind=1) == 2
-    assert first_action(wind=0) in (0, 1)
+def test_the_forward_model_knows_that_a_leap_needs_wind(trained):
+    rows = np.zeros((2, N_PLACES + 1), np.float32)
+    rows[:, 0], rows[1, -1] = 1.0, 1.0  # at place 0, without wind and with it
+    model = trained.low_level.forward
+    states = {"observation": rows, "achieved_goal": np.zeros((2, 1), np.int8)}
+    outcomes = model.foresee(states, model.layout.all_actions())
+    assert outcomes.vectors[:, :, 0].tolist() == [[1, 7, 0], [1, 7, 3]]
 
 
 def test_a_box_of_scores_and_numbers_is_planned_with_too():
@@ -168,11 +163,46 @@ def test_examples_are_for_inverse_agents_only():
 def test_what_an_inverse_model_cannot_do_is_said_at_once():
     with pytest.raises(InvalidOption, match="max_hop_steps=1; received 5"):
         make_agent(max_hop_steps=5)
+    with pytest.raises(InvalidOption, match=r"surprise.*received low_level='ppo'"):
+        make_agent(low_level="ppo", exploration="surprise")
     switches = gym.wrappers.TimeLimit(Ring(), 5)
     switches.action_space = spaces.MultiBinary(2)
     many = AttributeWrapper(switches, {"place": N_PLACES}, lambda env, obs: [env.unwrapped.place])
     with pytest.raises(InvalidEnvironment, match="low_level"):
         make_agent(many)
+
+
+class Ladder(gym.Env):
+    """On each rung one of four actions climbs, which the observation shows; any other falls."""
+
+    def __init__(self):
+        self.action_space = spaces.Discrete(4)
+        self.observation_space = spaces.Box(0, 1, (4,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.rung = 0
+        return self._observe(), {}
+
+    def step(self, action):
+        self.rung = min(self.rung + 1, 9) if action == self.right else 0
+        return self._observe(), 0.0, False, False, {}
+
+    def _observe(self):
+        self.right = int(self.np_random.integers(4))
+        return np.eye(4, dtype=np.float32)[self.right]
+
+
+def ladder():
+    env = gym.wrappers.TimeLimit(Ladder(), 30)
+    return AttributeWrapper(env, {"rung": 10}, lambda env, obs: [env.unwrapped.rung])
+
+
+@pytest.mark.parametrize(("exploration", "least", "most"), [("random", 4, 8), ("surprise", 10, 10)])
+def test_surprise_climbs_where_chance_falls(exploration, least, most, monkeypatch):
+    monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 400)
+    agent = make_agent(ladder(), exploration=exploration, exploration_fraction=1.0).learn(1_600)
+    assert least <= agent.counts.n_nodes <= most
 
 
 # --- foresight by itself --------------------------------------------------------------------

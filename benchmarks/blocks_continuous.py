@@ -1,7 +1,7 @@
 """The continuous block world, learned from drops, beside its ceiling and the paper's figures.
 
-``python benchmarks/blocks_continuous.py`` collects drops at random, trains an agent on
-``obs_type="state"`` and gives it 1,000 tasks of each kind, of 40 drops each.
+``python benchmarks/blocks_continuous.py`` trains an agent on ``obs_type="state"`` and gives it
+1,000 tasks of each kind, of 40 drops each.
 ``--ceiling`` measures instead what planning could reach: the same graph, the true state, and
 physics itself as the judge of single drops, on fewer tasks, since each judgement is a simulation.
 """
@@ -21,7 +21,7 @@ import torch
 from blocks_table import print_table
 from ledger import append
 from scipy.spatial.transform import Rotation
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan import AttributePlannerAgent
@@ -29,8 +29,7 @@ from gym_attrplan.agent import PLANNERS
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.navigator import Navigator
-from gym_attrplan.envs.blocks import BlocksRules, Drops, DropTable, collect_drops
-from gym_attrplan.models import Examples
+from gym_attrplan.envs.blocks import BlocksRules, DropTable
 from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.forward import Outcomes
 
@@ -104,17 +103,14 @@ class Ceiling:
         return actions, journey
 
 
-def as_examples(drops: Drops) -> Examples:
-    return Examples(drops.states, drops.actions, drops.attributes, drops.next_attributes)
-
-
-def train(budget: int, seed: int, n_jobs: int, device: str) -> AttributePlannerAgent:
-    """Nine tenths of the drops explore at random, the rest are π's attempts."""
-    drops = collect_drops(int(0.9 * budget), seed, n_jobs=n_jobs, progress_bar=True)
+def train(budget: int, seed: int, n_worlds: int, device: str) -> AttributePlannerAgent:
+    """Nine tenths of the drops explore, led on by surprise; the rest are π's attempts."""
+    make = partial(gym.make, ENV_ID, obs_type="state")
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
-        worlds("multi_step"),
+        SubprocVecEnv([make] * n_worlds, start_method="spawn"),
         low_level="inverse",
+        exploration="surprise",
         exploration_fraction=0.9,
         seed=seed,
         device=device,
@@ -127,8 +123,9 @@ def train(budget: int, seed: int, n_jobs: int, device: str) -> AttributePlannerA
             "forward_arch": [512, 512, 256],
         },
     )
-    agent.add_examples(as_examples(drops))
-    return agent.learn(budget - len(drops), reset_num_timesteps=False)
+    agent.learn(budget, progress_bar=True)
+    agent.get_env().close()
+    return agent
 
 
 def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, seed: int) -> None:
@@ -177,13 +174,14 @@ def main() -> None:
     parser.add_argument("--ceiling", action="store_true", help="physics as the forward model")
     parser.add_argument("--agents", default="runs/continuous-{seed}.zip", help="where to keep them")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="processes that evaluate")
+    parser.add_argument("--worlds", type=int, default=8, help="processes that drop blocks")
     options = parser.parse_args()
     methods = ["ceiling"] if options.ceiling else options.methods
     for seed in options.seeds:
         file = options.agents.format(seed=seed)
         start = time.perf_counter()
-        train(options.budget, seed, options.jobs, options.device).save(file)
+        train(options.budget, seed, options.worlds, options.device).save(file)
         print(f"seed {seed}: trained in {time.perf_counter() - start:.0f} s", flush=True)
         jobs = [(file, m, task, options.n_tasks, seed) for m in methods for task in options.tasks]
         with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:

@@ -69,15 +69,16 @@ class InverseLearner(Actor):
         log_interval: int | None = 1,
         **unused: Any,
     ) -> InverseLearner:
-        """Fit π to the examples there are if it is not yet, then attempt hops for so many steps."""
-        if not self.inverse.is_fitted:
+        """Fit π, if examples have doubled since it was; then attempt hops for so many steps."""
+        if len(self.examples) >= 2 * int(self.inverse.n_examples):
             self.inverse.fit(self.examples.examples, settings=self.settings, logger=self.logger)
         super().learn(total_timesteps, callback, log_interval)
         return self
 
     def fit_forward(self) -> None:
-        """Fit the forward model to all examples, those of π's own attempts included."""
-        self.forward.fit(self.examples.examples, settings=self.settings)
+        """Fit the forward model to all examples, if it has not been to more: a loaded one has."""
+        if len(self.examples) > int(self.forward.n_examples):
+            self.forward.fit(self.examples.examples, settings=self.settings)
 
     def predict(
         self,

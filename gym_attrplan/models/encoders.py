@@ -16,6 +16,7 @@ from torch import nn
 
 from gym_attrplan.models.fitting import Inputs
 from gym_attrplan.models.networks import SmallImageNet
+from gym_attrplan.wrappers.observation import GOAL_KEYS, FlatObservation
 
 MAX_SYMBOLS = 256
 """Integers below this are symbols that stand for something in their place, above it words."""
@@ -118,6 +119,13 @@ class Standardizer(nn.Module):
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         """``(n, …)`` → ``(n, n_values)``."""
         return ((values.flatten(1).float() - self.mean) / self.deviation).clamp(-10.0, 10.0)
+
+
+def observation_parts(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
+    """Key → space of what is seen, without the goals; of any space, or an environment's Dict."""
+    if isinstance(space, spaces.Dict) and set(GOAL_KEYS) <= set(space.spaces):
+        return {key: part for key, part in space.spaces.items() if key not in GOAL_KEYS}
+    return FlatObservation(space).spaces
 
 
 class ObservationEncoder(nn.Module):

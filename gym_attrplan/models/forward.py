@@ -21,7 +21,7 @@ from gym_attrplan.attributes.space import IntArray, Sizes
 from gym_attrplan.error import NotFitted
 from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
-from gym_attrplan.models.encoders import ObservationEncoder
+from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
 from gym_attrplan.models.examples import Examples
 from gym_attrplan.models.fitting import (
     Array,
@@ -33,7 +33,6 @@ from gym_attrplan.models.fitting import (
     seeded,
     to_tensor,
 )
-from gym_attrplan.models.inverse import observation_parts
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 ACTION = "action"
@@ -131,7 +130,7 @@ class ForwardModel(nn.Module):
     """
 
     temperatures: torch.Tensor
-    fitted: torch.Tensor
+    n_examples: torch.Tensor
 
     def __init__(
         self,
@@ -156,14 +155,14 @@ class ForwardModel(nn.Module):
                 self.encoder.n_features, self.attribute_space, self.layout, net_arch
             )
         self.register_buffer("temperatures", torch.ones(len(self.attribute_space)))
-        self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
+        self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
         self._initial = copy.deepcopy(self.state_dict())
         self.to(get_device(device))
 
     @property
     def is_fitted(self) -> bool:
         """Whether the model has been trained."""
-        return bool(self.fitted)
+        return bool(self.n_examples)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         """Observations with ``achieved_goal`` and ``action`` → ``(n, n_logits)``."""
@@ -209,7 +208,7 @@ class ForwardModel(nn.Module):
         )
         blocks, truth = self.head.answers(fit.logits).cpu(), fit.targets.cpu()
         self.temperatures.copy_(fit_temperatures(blocks, truth))
-        self.fitted.fill_(True)
+        self.n_examples.fill_(len(examples))
         error = 1.0 - float((blocks.argmax(2) == truth).all(1).double().mean())
         return ForwardReport(len(examples), fit.epochs, fit.loss, error)
 

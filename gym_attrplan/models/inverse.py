@@ -20,7 +20,7 @@ from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import Sizes
 from gym_attrplan.error import NotFitted
 from gym_attrplan.models.actions import ActionDistribution, ActionLayout
-from gym_attrplan.models.encoders import ObservationEncoder
+from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
 from gym_attrplan.models.examples import Examples
 from gym_attrplan.models.fitting import (
     Array,
@@ -31,17 +31,10 @@ from gym_attrplan.models.fitting import (
     seeded,
 )
 from gym_attrplan.models.networks import GoalFusion
-from gym_attrplan.wrappers.observation import GOAL_KEYS, FlatObservation
+from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 GOAL_FEATURES = 128
 Judge = Callable[[npt.NDArray[np.int64], Array], npt.NDArray[np.bool_]]
-
-
-def observation_parts(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
-    """Key → space of what is seen, without the goals; of any space, or an environment's Dict."""
-    if isinstance(space, spaces.Dict) and set(GOAL_KEYS) <= set(space.spaces):
-        return {key: part for key, part in space.spaces.items() if key not in GOAL_KEYS}
-    return FlatObservation(space).spaces
 
 
 class InverseHead(nn.Module):
@@ -122,7 +115,7 @@ class InverseModel(nn.Module):
         [1]
     """
 
-    fitted: torch.Tensor
+    n_examples: torch.Tensor
 
     def __init__(
         self,
@@ -146,14 +139,14 @@ class InverseModel(nn.Module):
             self.head = InverseHead(
                 self.encoder.n_features, self.attribute_space, self.layout, net_arch
             )
-        self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
+        self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
         self._initial = copy.deepcopy(self.state_dict())
         self.to(get_device(device))
 
     @property
     def is_fitted(self) -> bool:
         """Whether the model has been trained."""
-        return bool(self.fitted)
+        return bool(self.n_examples)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         """Observations with both goal keys → ``(n, layout.n_outputs)``."""
@@ -204,7 +197,7 @@ class InverseModel(nn.Module):
             logger=logger,
             name="inverse",
         )
-        self.fitted.fill_(True)
+        self.n_examples.fill_(len(examples))
         chosen = ActionDistribution(fit.logits, self.layout).mode()
         if judge is not None:
             success = 1.0 - self._failures(judge)(fit.logits, fit.rows)

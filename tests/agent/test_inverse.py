@@ -122,6 +122,14 @@ def test_a_saved_agent_foresees_the_same(trained, tmp_path):
     assert again.imagined.n_edges == trained.imagined.n_edges
 
 
+def test_a_loaded_agent_does_not_forget_much_for_little(trained, tmp_path):
+    trained.save(tmp_path / "agent")
+    again = AttributePlannerAgent.load(tmp_path / "agent", env=ring())
+    again.learn(300, reset_num_timesteps=False)
+    assert int(again.low_level.forward.n_examples) == 3_000
+    assert int(again.low_level.inverse.n_examples) == 1_500
+
+
 def test_without_foresight_the_policy_follows_the_plan(trained):
     trained.set_planner(replace(PLANNERS["robust"], forward=False, edges="table"))
     result = evaluate_tasks(trained, trained.env, n_tasks=50, seed=5)

@@ -10,6 +10,7 @@ from gymnasium import spaces
 from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -19,7 +20,8 @@ from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.phases import ExploreVecEnv
 from gym_attrplan.agent.worlds import action_choices
-from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
+from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
+from gym_attrplan.algorithms.unit_policy import UnitExtractor
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
 from gym_attrplan.models.networks import holds_words
@@ -40,6 +42,9 @@ ALGORITHMS: dict[str, Algorithm] = {
     "sac": SAC,
     "td3": TD3,
 }
+
+POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
+"""Policies that SB3 does not know by name."""
 
 _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
@@ -101,7 +106,7 @@ def _common(options: AgentOptions) -> dict[str, Any]:
 
 def build(
     algorithm: type[BaseAlgorithm],
-    policy: str,
+    policy: str | type[BasePolicy],
     venv: VecEnv,
     kwargs: dict[str, Any],
     *,
@@ -116,8 +121,9 @@ def build(
         InvalidEnvironment: If the algorithm cannot take the action space.
     """
     options = {**defaults(algorithm, venv), **kwargs, **common}
+    policy = POLICIES.get(policy, policy) if isinstance(policy, str) else policy
     options["policy_kwargs"] = {
-        **policy_defaults(venv.observation_space),
+        **policy_defaults(venv.observation_space, policy),
         **kwargs.get("policy_kwargs", {}),
     }
     if anneal and "learning_rate" in options:
@@ -137,7 +143,9 @@ def build(
 
 def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
     """Hyper-parameters that suit short hops with 0/1 rewards, by the number of worlds."""
-    n_envs = venv.num_envs
+    n_envs, space = venv.num_envs, venv.action_space
+    # The entropies of actions that are taken together add up, and so would their reward.
+    ent_coef = 0.01 / (len(space.nvec) if isinstance(space, spaces.MultiDiscrete) else 1)
     if issubclass(algorithm, OffPolicyAlgorithm):
         options: dict[str, Any] = {"gamma": 0.97, "learning_starts": max(1_000, 10 * n_envs)}
         options |= {"replay_buffer_class": TerminalHerReplayBuffer, "batch_size": 256}
@@ -149,14 +157,22 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
         n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
         batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
-        return options | {"learning_rate": 2e-3, "gamma": 0.97, "ent_coef": 0.01}
+        return options | {"learning_rate": 2e-3, "gamma": 0.97, "ent_coef": ent_coef}
     if algorithm is Reinforce:
-        return {"n_steps": max(8, min(512, _ROLLOUT // n_envs)), "gamma": 0.97, "ent_coef": 0.01}
-    return {"gamma": 0.97, "ent_coef": 0.01}
+        return {
+            "n_steps": max(8, min(512, _ROLLOUT // n_envs)),
+            "gamma": 0.97,
+            "ent_coef": ent_coef,
+        }
+    return {"gamma": 0.97, "ent_coef": ent_coef}
 
 
-def policy_defaults(observation_space: spaces.Space[Any]) -> dict[str, Any]:
+def policy_defaults(
+    observation_space: spaces.Space[Any], policy: str | type[BasePolicy] = "MultiInputPolicy"
+) -> dict[str, Any]:
     """A policy that reads words as words and is shown the change wanted."""
+    if isinstance(policy, type) and issubclass(policy, UnitPolicy):
+        return {"features_extractor_class": UnitExtractor}
     words = isinstance(observation_space, spaces.Dict) and holds_words(
         observation_space.spaces.get("observation")
     )

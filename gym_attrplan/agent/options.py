@@ -11,6 +11,7 @@ from typing import Any
 
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import BaseBuffer
+from stable_baselines3.common.policies import BasePolicy
 from torch import nn, optim
 
 from gym_attrplan.agent.explore import EXPLORATIONS
@@ -29,7 +30,7 @@ class AgentOptions:
     """What there is to choose about an agent.
 
     Attributes:
-        policy: Name of the SB3 policy.
+        policy: The SB3 policy, by name or class; ``"UnitPolicy"`` for environments of units.
         low_level: The SB3 algorithm that hops, or ``"inverse"``.
         exploration: A name in :data:`EXPLORATIONS`; by default ``"bonus"``, for an inverse model
             ``"random"``.
@@ -52,7 +53,7 @@ class AgentOptions:
         tensorboard_log: Folder of TensorBoard runs.
     """
 
-    policy: str = "MultiInputPolicy"
+    policy: str | type[BasePolicy] = "MultiInputPolicy"
     low_level: str | type[BaseAlgorithm] = "ppo"
     exploration: str = "bonus"
     n_envs: int = 512

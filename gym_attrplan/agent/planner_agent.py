@@ -11,6 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
@@ -41,8 +42,8 @@ class AttributePlannerAgent:
     are goals that it was never trained on.
 
     Args:
-        policy: Name of the SB3 policy of both algorithms; observations are dicts, so
-            ``"MultiInputPolicy"``.
+        policy: The SB3 policy of both algorithms, by name or class; observations are dicts, so
+            ``"MultiInputPolicy"``, or ``"UnitPolicy"`` for environments of units.
         env: The worlds: an id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
@@ -66,7 +67,7 @@ class AttributePlannerAgent:
 
     def __init__(
         self,
-        policy: str,
+        policy: str | type[BasePolicy],
         env: Worlds,
         *,
         low_level: str | type[BaseAlgorithm] = "ppo",

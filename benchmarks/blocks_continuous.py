@@ -104,13 +104,12 @@ class Ceiling:
 
 
 def train(budget: int, seed: int, n_worlds: int, device: str) -> AttributePlannerAgent:
-    """Nine tenths of the drops explore, led on by surprise; the rest are π's attempts."""
+    """Nine tenths of the drops explore; the rest are π's attempts."""
     make = partial(gym.make, ENV_ID, obs_type="state")
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
         SubprocVecEnv([make] * n_worlds, start_method="spawn"),
         low_level="inverse",
-        exploration="surprise",
         exploration_fraction=0.9,
         seed=seed,
         device=device,

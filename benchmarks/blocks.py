@@ -25,22 +25,20 @@ import torch
 import yaml
 from blocks_table import print_table
 from gymnasium import spaces
-from gymnasium.vector import VectorWrapper
-from gymnasium.vector.utils import batch_space
+from gymnasium.wrappers.vector import TransformObservation
 from ledger import append
 
 from gym_attrplan import AttributePlannerAgent, AttributeVectorWrapper
 from gym_attrplan.agent import PLANNERS, VectorEnvAdapter
 from gym_attrplan.agent.evaluation import evaluate_tasks
 from gym_attrplan.envs.blocks import (
-    BlockGoals,
     BlocksRules,
     BlocksVectorEnv,
     Frames,
     OneStepExamples,
     collect,
 )
-from gym_attrplan.models import AttributeDetector, Examples, FitSettings, IndexedRows, Trunk
+from gym_attrplan.models import AttributeDetector, Examples, IndexedRows, Trunk
 
 CONFIG = Path(__file__).parent / "configs" / "blocks.yml"
 ENV_ID = "AttrBlocks-v0"
@@ -96,26 +94,6 @@ class View:
         return array.reshape(-1, *array.shape[2:])
 
 
-class SeenBlocks(VectorWrapper):
-    """Blocks seen as features of their pictures, each encoded once."""
-
-    def __init__(self, env: BlocksVectorEnv, table: np.ndarray) -> None:
-        super().__init__(env)
-        self._table = table
-        self.single_observation_space = feature_space(table)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-
-    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Features of the first pictures."""
-        _, info = self.env.reset(**options)
-        return self._table[self.env.frame_numbers], info
-
-    def step(self, actions: np.ndarray) -> tuple[Any, ...]:
-        """Features of the next pictures."""
-        _, *outcome = self.env.step(actions)
-        return self._table[self.env.frame_numbers], *outcome
-
-
 def feature_space(table: np.ndarray) -> spaces.Box:
     return spaces.Box(-np.inf, np.inf, table.shape[1:], np.float32)
 
@@ -141,16 +119,20 @@ class Beliefs:
         def believed(envs: Any, features: np.ndarray) -> np.ndarray:
             return self.vectors[raw.frame_numbers]
 
-        seen = SeenBlocks(raw, self.table)
-        sampler = BlockGoals(RULES, task).of(raw)
+        seen = TransformObservation(
+            raw,
+            lambda _: self.table[raw.frame_numbers],
+            single_observation_space=feature_space(self.table),
+        )
+        sampler = raw.sampler(task)
         return VectorEnvAdapter(
             AttributeVectorWrapper(seen, RULES.attributes, believed, goal_sampler=sampler)
         )
 
 
-def settings(budget: int, part: str) -> FitSettings:
+def settings(budget: int, part: str) -> dict[str, Any]:
     config = yaml.safe_load(CONFIG.read_text())
-    return FitSettings(holdout=0.05, patience=1_000, **config[budget][part])
+    return {"holdout": 0.05, "patience": 1_000, **config[budget][part]}
 
 
 def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dict[str, float]]:
@@ -167,15 +149,14 @@ def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dic
         data.next_attributes,
         IndexedRows(frames, data.next_frames),
     )
-    trunk.fit(examples, settings=settings(n_labels, "trunk"))
+    trunk.fit(examples, **settings(n_labels, "trunk"))
     table = np.concatenate(
         [trunk.encode(frames[i : i + 4_096]) for i in range(0, len(frames), 4_096)]
     )
     detector = AttributeDetector(feature_space(table), RULES.attributes, seed=seed, device=device)
     rows = np.concatenate([data.frames, data.next_frames])
     labels = np.concatenate([data.attributes, data.next_attributes])
-    heads = yaml.safe_load(CONFIG.read_text())[n_labels]["heads"]
-    detector.fit(table[rows], labels, holdout=0.05, patience=1_000, **heads)
+    detector.fit(table[rows], labels, **settings(n_labels, "heads"))
     beliefs = Beliefs(table, detector, view)
     test = view.collect(N_DETECTED, 10_000 + seed, split="held_out")
     wrong = int((beliefs.vectors[test.frames] != test.attributes).any(axis=1).sum())
@@ -188,14 +169,13 @@ def train(
     """An agent that has seen so many one-step examples, with so many labels."""
     beliefs, figures = see(n_labels, seed, view, device)
     worlds = beliefs.worlds(512, task="multi_step", max_episode_steps=1)
-    config = yaml.safe_load(CONFIG.read_text())[budget]["heads"]
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
         worlds,
         low_level="inverse",
         seed=seed,
         device=device,
-        low_level_kwargs={"holdout": 0.05, "patience": 1_000, **config},
+        low_level_kwargs=settings(budget, "heads"),
     )
     explored = view.collect(budget // 2, seed)
     before, after = beliefs.vectors[explored.frames], beliefs.vectors[explored.next_frames]

@@ -15,8 +15,8 @@ from gymnasium.wrappers.vector import TransformObservation
 from gym_attrplan import AttributePlannerAgent, AttributeVectorWrapper
 from gym_attrplan.agent import VectorEnvAdapter
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
-from gym_attrplan.envs.blocks import BlockGoals, BlocksRules, BlocksVectorEnv, Frames, collect
-from gym_attrplan.models import AttributeDetector, Examples, FitSettings, IndexedRows, Trunk
+from gym_attrplan.envs.blocks import BlocksRules, BlocksVectorEnv, Frames, collect
+from gym_attrplan.models import AttributeDetector, Examples, IndexedRows, Trunk
 from gym_attrplan.report import film_strip
 
 
@@ -35,7 +35,9 @@ def main(total_timesteps: int = 120_000, n_blocks: int = 4, n_tasks: int = 200) 
     what_happened = labelled.actions, labelled.attributes, labelled.next_attributes
     trunk.fit(
         Examples(seen, *what_happened),
-        settings=FitSettings(max_epochs=6, batch_size=128, holdout=0.02),
+        max_epochs=6,
+        batch_size=128,
+        holdout=0.02,
         progress_bar=True,
     )
     features = trunk.encode(frames)  # each picture once
@@ -55,8 +57,8 @@ def main(total_timesteps: int = 120_000, n_blocks: int = 4, n_tasks: int = 200) 
             lambda _: features[raw.frame_numbers],
             single_observation_space=trunk.observation_space,
         )
-        sampler = BlockGoals(rules, "multi_step").of(raw)
-        return AttributeVectorWrapper(look, rules.attributes, detector, goal_sampler=sampler)
+        goals = raw.sampler("multi_step")
+        return AttributeVectorWrapper(look, rules.attributes, detector, goal_sampler=goals)
 
     agent = AttributePlannerAgent(
         "MultiInputPolicy",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.vector.utils import batch_space
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
@@ -14,12 +16,15 @@ from stable_baselines3.common.vec_env import VecEnv
 Observations = dict[str, npt.NDArray[Any]]
 
 
-def random_actions(space: spaces.Space[Any], n: int) -> npt.NDArray[Any]:
-    """``(n, …)`` drawn from the space."""
-    return np.stack([np.asarray(space.sample()) for _ in range(n)])
+def random_actions(space: spaces.Space[Any], n: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """``(n, …)`` drawn from the space, all at once."""
+    batch = batch_space(space, n)
+    batch.seed(int(rng.integers(2**31)))
+    actions: npt.NDArray[Any] = batch.sample()
+    return actions
 
 
-class Actor:
+class Actor(ABC):
     """Steps through worlds and tells a callback; what it does in them, a subclass says.
 
     Args:
@@ -73,9 +78,9 @@ class Actor:
         callback.on_training_end()
         return self
 
+    @abstractmethod
     def _act(self, observations: Observations) -> npt.NDArray[Any]:
         """The actions to take."""
-        raise NotImplementedError
 
 
 class RandomExplorer(Actor):
@@ -88,13 +93,14 @@ class RandomExplorer(Actor):
 
     def __init__(self, venv: VecEnv, *, seed: int | None = None) -> None:
         super().__init__(venv)
-        self.action_space.seed(seed)
+        self._rng = np.random.default_rng(seed)
 
     def predict(
         self, observation: Observations, deterministic: bool = False
     ) -> tuple[npt.NDArray[Any], None]:
         """A random action for each row."""
-        return random_actions(self.action_space, len(observation["achieved_goal"])), None
+        n = len(observation["achieved_goal"])
+        return random_actions(self.action_space, n, self._rng), None
 
     def _act(self, observations: Observations) -> npt.NDArray[Any]:
-        return random_actions(self.action_space, self.env.num_envs)
+        return random_actions(self.action_space, self.env.num_envs, self._rng)

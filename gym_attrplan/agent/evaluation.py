@@ -39,7 +39,7 @@ class RandomModel:
 
     def __init__(self, venv: VecEnv, *, seed: int = 0) -> None:
         self._space = venv.action_space
-        self._space.seed(seed)
+        self._rng = np.random.default_rng(seed)
 
     def predict(
         self,
@@ -49,7 +49,8 @@ class RandomModel:
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], None]:
         """Random actions for a batch."""
-        return random_actions(self._space, len(observation["achieved_goal"])), None
+        n = len(observation["achieved_goal"])
+        return random_actions(self._space, n, self._rng), None
 
 
 @dataclass(frozen=True)

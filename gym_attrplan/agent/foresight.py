@@ -96,27 +96,6 @@ class Foresight:
 
         return self._best(judge, len(goals))
 
-    def seek(
-        self,
-        observations: Mapping[str, Array],
-        value: Callable[[IntArray], npt.NDArray[np.float64]],
-    ) -> Choice:
-        """For each row the action whose foreseen outcome is worth most, as far as it is sure.
-
-        Args:
-            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
-            value: ``(n, m, n_attributes)`` vectors → ``(n, m)`` what they are worth, above 0.
-        """
-        achieved = observations["achieved_goal"]
-
-        def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
-            vectors, probs = self.model.foresee(observations, candidates)
-            stays = (vectors == achieved[:, None]).all(axis=2)
-            costs = np.where(stays, np.inf, -probs.astype(np.float64) * value(vectors))
-            return costs, vectors, np.full(costs.shape, -1)
-
-        return self._best(judge, len(achieved))
-
     def _best(self, judge: Judge, n: int) -> Choice:
         """The cheapest of all candidates, by a function that judges them."""
         rows = np.arange(n)
@@ -149,8 +128,8 @@ class Foresight:
         costs = planner.step_cost - np.log(np.maximum(probs.astype(np.float64), 1e-12))
         met = planner.counts.space.matches(vectors, goals[:, None])
         for i, goal in enumerate(goals):
-            onward = np.append(planner.distances(goal), np.inf)  # the last for a node that is none
-            costs[i] += np.where(met[i], 0.0, onward[targets[i]])
+            costs[i] += np.where(met[i], 0.0, planner.distances(goal)[targets[i]])
+        costs[(targets < 0) & ~met] = np.inf
         costs[(vectors == achieved[:, None]).all(axis=2)] = np.inf  # nothing would change
         return costs, targets
 

@@ -55,7 +55,8 @@ class InverseLearner(Actor):
     ) -> None:
         super().__init__(venv)
         self.examples = examples
-        self.settings = FitSettings(**settings)
+        FitSettings(**settings)  # what is wrong with them is said now
+        self._settings = settings
         common: dict[str, Any] = {"action_choices": action_choices, "n_features": n_features}
         common |= {"device": device, "seed": seed or 0}
         what = venv.observation_space, venv.action_space, space
@@ -71,14 +72,14 @@ class InverseLearner(Actor):
     ) -> InverseLearner:
         """Fit π, if examples have doubled since it was; then attempt hops for so many steps."""
         if len(self.examples) >= 2 * int(self.inverse.n_examples):
-            self.inverse.fit(self.examples.examples, settings=self.settings, logger=self.logger)
+            self.inverse.fit(self.examples.examples, **self._settings, logger=self.logger)
         super().learn(total_timesteps, callback, log_interval)
         return self
 
     def fit_forward(self) -> None:
         """Fit the forward model to all examples, if it has not been to more: a loaded one has."""
         if len(self.examples) > int(self.forward.n_examples):
-            self.forward.fit(self.examples.examples, settings=self.settings)
+            self.forward.fit(self.examples.examples, **self._settings)
 
     def predict(
         self,

@@ -15,7 +15,6 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import RandomExplorer
-from gym_attrplan.agent.curious import CuriousExplorer
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.phases import ExploreVecEnv
@@ -92,8 +91,6 @@ def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplor
     worlds = ExploreVecEnv(
         agent.env, agent.counts, formula, scale=options.bonus_scale, examples=agent.examples
     )
-    if options.exploration == "surprise":
-        return CuriousExplorer(worlds, agent.low_level, seed=options.seed)
     if formula is None:
         return RandomExplorer(worlds, seed=options.seed)
     kwargs, common = options.exploration_kwargs, _common(options)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import configure_logger
@@ -18,6 +17,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 from gym_attrplan.agent import lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
@@ -26,12 +26,9 @@ from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
-from gym_attrplan.error import InvalidEnvironment, InvalidGoal, InvalidOption
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
 from gym_attrplan.models import Examples, SuccessModel
-
-Observation = dict[str, npt.NDArray[Any]]
-CallbackLike = BaseCallback | list[BaseCallback] | Any | None
 
 
 class AttributePlannerAgent:
@@ -48,8 +45,7 @@ class AttributePlannerAgent:
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
             one action makes one transition.
-        exploration: ``"bonus"``, ``"count_bonus"``, ``"random"``, or with an inverse model
-            ``"surprise"``: on to what is rare, by foresight.
+        exploration: ``"bonus"``, ``"count_bonus"`` or ``"random"``.
         planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
         options: What else there is to choose, each a field of :class:`AgentOptions`.
 
@@ -144,7 +140,7 @@ class AttributePlannerAgent:
         verbose, log = self.options.verbose, self.options.tensorboard_log
         if self._logger is None or reset_num_timesteps:
             self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
-        inner = _as_callback(callback)
+        inner = as_callback(callback)
         inner.init_callback(self)  # type: ignore[arg-type]
         inner.on_training_start({"total_timesteps": total_timesteps, "self": self}, {})
         with make_progress_bar(progress_bar) as progress, endless_goals(self.env):
@@ -222,7 +218,7 @@ class AttributePlannerAgent:
         Returns:
             The action or actions, and the state to give to the next call.
         """
-        batch, single = self._as_batch(observation)
+        batch, single = as_batch(observation, self.attribute_space)
         n = len(batch["achieved_goal"])
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
@@ -259,7 +255,7 @@ class AttributePlannerAgent:
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
         """The plan from an observation to a goal, by default its own; None if there is none."""
-        batch, _ = self._as_batch(observation)
+        batch, _ = as_batch(observation, self.attribute_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
         if self.counts.n_nodes == 0:
             return None
@@ -286,26 +282,6 @@ class AttributePlannerAgent:
         self._navigator = None
         if self.success_model is None:
             lessons.fit_success_model(self)
-
-    def _as_batch(self, observation: Observation) -> tuple[Observation, bool]:
-        if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(
-            observation
-        ):
-            raise InvalidEnvironment(
-                "the agent reads observations with achieved_goal and desired_goal, as "
-                f"AttributeWrapper gives them; received {type(observation).__name__}."
-            )
-        single = np.ndim(observation["achieved_goal"]) == 1
-        batch = {key: np.asarray(part) for key, part in observation.items()}
-        if single:
-            batch = {key: part[None] for key, part in batch.items()}
-        for key in ("achieved_goal", "desired_goal"):
-            if batch[key].shape[1:] != (len(self.attribute_space),):
-                raise InvalidGoal(
-                    f"{key} holds {len(self.attribute_space)} values, one for each attribute; "
-                    f"received shape {np.shape(observation[key])}."
-                )
-        return batch, single
 
     # --- an SB3 citizen ---------------------------------------------------------------------
 
@@ -371,11 +347,3 @@ class AttributePlannerAgent:
             InvalidEnvironment: If the environment is not of the kind the agent was made for.
         """
         return storage.load(cls, path, env, changes)
-
-
-def _as_callback(callback: CallbackLike) -> BaseCallback:
-    if callback is None:
-        return CallbackList([])
-    if isinstance(callback, list):
-        return CallbackList(callback)
-    return callback if isinstance(callback, BaseCallback) else ConvertCallback(callback)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import (
     ActorCriticCnnPolicy,
@@ -54,14 +53,8 @@ class Reinforce(OnPolicyAlgorithm):
         max_grad_norm: Gradients are clipped to this norm.
         use_rms_prop: RMSprop, or Adam; ``policy_kwargs["optimizer_class"]`` overrules both.
         rms_prop_eps: RMSprop's epsilon.
-        rollout_buffer_class: SB3's by default.
-        rollout_buffer_kwargs: Its keyword arguments.
-        stats_window_size: Episodes that the logged means are taken over.
-        tensorboard_log: Folder for TensorBoard, or None.
-        policy_kwargs: Keyword arguments of the policy.
-        verbose: 0 for no output, 1 for a table, 2 for debugging.
-        seed: Of the weights, the actions and the environment.
-        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        options: As SB3's on-policy algorithms take them: ``policy_kwargs``, ``seed``, ``device``,
+            ``tensorboard_log``, ``verbose``, …
 
     Raises:
         InvalidData: If ``baseline`` is none of the two.
@@ -94,15 +87,8 @@ class Reinforce(OnPolicyAlgorithm):
         max_grad_norm: float = 0.5,
         use_rms_prop: bool = True,
         rms_prop_eps: float = 1e-5,
-        rollout_buffer_class: type[RolloutBuffer] | None = None,
-        rollout_buffer_kwargs: dict[str, Any] | None = None,
-        stats_window_size: int = 100,
-        tensorboard_log: str | None = None,
-        policy_kwargs: dict[str, Any] | None = None,
-        verbose: int = 0,
-        seed: int | None = None,
-        device: torch.device | str = "auto",
         _init_setup_model: bool = True,
+        **options: Any,
     ) -> None:
         if baseline not in BASELINES:
             raise InvalidData(f"baseline is one of {BASELINES}; received {baseline!r}.")
@@ -118,14 +104,6 @@ class Reinforce(OnPolicyAlgorithm):
             max_grad_norm=max_grad_norm,
             use_sde=False,
             sde_sample_freq=-1,
-            rollout_buffer_class=rollout_buffer_class,
-            rollout_buffer_kwargs=rollout_buffer_kwargs,
-            stats_window_size=stats_window_size,
-            tensorboard_log=tensorboard_log,
-            policy_kwargs=policy_kwargs,
-            verbose=verbose,
-            seed=seed,
-            device=device,
             _init_setup_model=False,
             supported_action_spaces=(
                 spaces.Box,
@@ -133,6 +111,7 @@ class Reinforce(OnPolicyAlgorithm):
                 spaces.MultiDiscrete,
                 spaces.MultiBinary,
             ),
+            **options,
         )
         self.baseline: Baseline = baseline
         if use_rms_prop and "optimizer_class" not in self.policy_kwargs:

@@ -135,32 +135,24 @@ class AttributeDetector:
         observations: Any,
         attributes: npt.ArrayLike,
         *,
-        holdout: float = 0.1,
-        max_epochs: int = 40,
-        batch_size: int = 512,
-        learning_rate: float = 2e-3,
-        patience: int = 10,
         progress_bar: bool = False,
         logger: Logger | None = None,
+        **settings: Any,
     ) -> DetectorReport:
         """Learn from labelled observations. Each call starts anew, from the first weights.
 
         Args:
             observations: A batch as a vector environment gives it, or a list of observations.
             attributes: ``(n, n_attributes)`` their attributes.
-            holdout: Share of the labels for early stopping, calibration and the report.
-            max_epochs: Passes over the labels at most.
-            batch_size: Labels per update at most; few labels are cut into smaller batches.
-            learning_rate: Highest rate of the one-cycle schedule.
-            patience: Epochs without a better held-out loss before training stops.
             progress_bar: Whether to show a bar over the epochs.
             logger: Receives ``detector/loss`` and ``detector/held_out_loss`` every epoch.
+            settings: Fields of :class:`FitSettings`; some have defaults of their own here.
 
         Raises:
             InvalidAttributes: If a label is no vector of the attribute space.
             InvalidData: If there are fewer than 20 labels, or not one for each observation.
         """
-        settings = FitSettings(holdout, max_epochs, batch_size, learning_rate, patience)
+        chosen = FitSettings(**{"patience": 10, **settings})
         rows = self._rows(observations)
         n_rows = len(next(iter(rows.values())))
         labels = self.attribute_space.check(attributes, source="a label", leading=(n_rows,))
@@ -178,7 +170,7 @@ class AttributeDetector:
             inputs,
             torch.from_numpy(labels.astype(np.int64)),
             self._layout.loss,
-            settings,
+            chosen,
             rng=np.random.default_rng(self._options["seed"]),
             progress_bar=progress_bar,
             logger=logger,

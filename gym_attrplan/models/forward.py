@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,18 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium import spaces
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import create_mlp
-from stable_baselines3.common.utils import get_device
 from torch import nn
 
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.attributes.space import IntArray, Sizes
-from gym_attrplan.error import NotFitted
+from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
-from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
 from gym_attrplan.models.examples import Examples
 from gym_attrplan.models.fitting import (
     Array,
@@ -30,9 +25,9 @@ from gym_attrplan.models.fitting import (
     autocast,
     fit_network,
     fit_temperatures,
-    seeded,
     to_tensor,
 )
+from gym_attrplan.models.single_action import SingleActionModel
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 ACTION = "action"
@@ -56,6 +51,8 @@ class ForwardHead(nn.Module):
         net_arch: Sizes of the hidden layers.
     """
 
+    temperatures: torch.Tensor
+
     def __init__(
         self,
         n_features: int,
@@ -73,6 +70,7 @@ class ForwardHead(nn.Module):
         self.layers = nn.Sequential(nn.ELU(), *layers)
         # Most attributes stay as they are: the network only has to say which do not.
         self.inertia = nn.Parameter(torch.tensor(2.0))
+        self.register_buffer("temperatures", torch.ones(len(space)))
 
     def forward(
         self, features: torch.Tensor, attributes: torch.Tensor, actions: torch.Tensor
@@ -98,27 +96,17 @@ class ForwardReport:
     error: float
 
 
-class ForwardModel(nn.Module):
+class ForwardModel(SingleActionModel):
     """(s, a) → ρ': judges the first edge from the state at hand, and knows edges never seen.
 
     For worlds where one action makes one transition. Where the table of counts knows averages,
     this model knows what each action would do here; weights shared over states and actions let it
     predict transitions that were never tried.
 
-    Args:
-        observation_space: Of one environment, with or without the goal keys.
-        action_space: ``Discrete`` or a bounded ``Box``.
-        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
-        action_choices: How many numbers at the front of a box are scores of choices.
-        n_features: Length of the features of images and words.
-        net_arch: Sizes of the hidden layers.
-        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of examples.
-
-    Raises:
-        InvalidEnvironment: If the action space is another.
+    Takes the arguments of :class:`SingleActionModel`.
 
     Example:
+        >>> from gymnasium import spaces
         >>> model = ForwardModel(spaces.Box(0, 1, (1,)), spaces.Discrete(2), ["lit"], device="cpu")
         >>> rng = np.random.default_rng(0)
         >>> actions, before = rng.integers(2, size=400), rng.integers(2, size=(400, 1))
@@ -129,40 +117,11 @@ class ForwardModel(nn.Module):
         [[[0], [1]]]
     """
 
-    temperatures: torch.Tensor
-    n_examples: torch.Tensor
+    head: ForwardHead
 
-    def __init__(
-        self,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        attribute_space: Sizes,
-        *,
-        action_choices: int = 0,
-        n_features: int = 128,
-        net_arch: Sequence[int] = (512, 256),
-        device: torch.device | str = "auto",
-        seed: int = 0,
-    ) -> None:
-        super().__init__()
-        self.attribute_space = AttributeSpace(attribute_space)
-        self.layout = ActionLayout.of(action_space, n_choices=action_choices)
-        self._seed = seed
-        self._parts = observation_parts(observation_space)
-        with seeded(seed):
-            self.encoder = ObservationEncoder(self._parts, n_features)
-            self.head = ForwardHead(
-                self.encoder.n_features, self.attribute_space, self.layout, net_arch
-            )
-        self.register_buffer("temperatures", torch.ones(len(self.attribute_space)))
-        self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
-        self._initial = copy.deepcopy(self.state_dict())
-        self.to(get_device(device))
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the model has been trained."""
-        return bool(self.n_examples)
+    def make_head(self, n_features: int, **options: Any) -> ForwardHead:
+        """What foresees the attributes."""
+        return ForwardHead(n_features, self.attribute_space, self.layout, **options)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         """Observations with ``achieved_goal`` and ``action`` → ``(n, n_logits)``."""
@@ -174,25 +133,22 @@ class ForwardModel(nn.Module):
         self,
         examples: Examples,
         *,
-        settings: FitSettings | None = None,
         progress_bar: bool = False,
         logger: Logger | None = None,
+        **settings: Any,
     ) -> ForwardReport:
         """Learn from examples. Each call starts anew, from the first weights.
 
         Args:
             examples: What actions did.
-            settings: How to train; early stopping looks at held-out examples.
             progress_bar: Whether to show a bar over the epochs.
             logger: Receives ``forward/loss`` and ``forward/held_out_loss`` every epoch.
+            settings: Fields of :class:`FitSettings`.
 
         Raises:
             InvalidData: If there are too few examples, or lengths differ.
         """
-        examples.checked(self.attribute_space)
-        self.load_state_dict(self._initial)
-        inputs = examples.inputs()
-        self.encoder.learn_scale(inputs)
+        inputs = self._begin_fit(examples)
         vectors = inputs.pop("desired_goal")
         inputs[ACTION] = torch.from_numpy(self.layout.to_model(examples.actions))
         fit = fit_network(
@@ -200,14 +156,14 @@ class ForwardModel(nn.Module):
             inputs,
             vectors,
             self.head.answers.loss,
-            settings or FitSettings(),
-            rng=np.random.default_rng(self._seed),
+            FitSettings(**settings),
+            rng=np.random.default_rng(self.seed),
             progress_bar=progress_bar,
             logger=logger,
             name="forward",
         )
         blocks, truth = self.head.answers(fit.logits).cpu(), fit.targets.cpu()
-        self.temperatures.copy_(fit_temperatures(blocks, truth))
+        self.head.temperatures.copy_(fit_temperatures(blocks, truth))
         self.n_examples.fill_(len(examples))
         error = 1.0 - float((blocks.argmax(2) == truth).all(1).double().mean())
         return ForwardReport(len(examples), fit.epochs, fit.loss, error)
@@ -225,18 +181,21 @@ class ForwardModel(nn.Module):
         Raises:
             NotFitted: Before :meth:`fit`.
         """
-        if not self.is_fitted:
-            raise NotFitted("the forward model has learned nothing yet. Call fit(examples) first.")
+        rows = self._rows(observations)
         attributes = np.asarray(observations[GOAL_KEYS[0]])
         n, n_actions = len(attributes), actions.shape[-2]
         actions = np.broadcast_to(actions, (n, n_actions, actions.shape[-1]))
-        device, step = self.temperatures.device, max(1, _CHUNK // n_actions)
+        device, step = self.head.temperatures.device, max(1, _CHUNK // n_actions)
         vectors, probs = [], []
         for i in range(0, max(n, 1), step):
-            rows = {k: to_tensor(observations[k][i : i + step]).to(device) for k in self._parts}
+            seen = {key: to_tensor(row[i : i + step]).to(device) for key, row in rows.items()}
             now = to_tensor(attributes[i : i + step]).to(device)
-            logits = self._judge(rows, now, to_tensor(actions[i : i + step]).to(device))
-            best = (self.head.answers(logits) / self.temperatures[:, None]).log_softmax(-1).max(-1)
+            logits = self._judge(seen, now, to_tensor(actions[i : i + step]).to(device))
+            best = (
+                (self.head.answers(logits) / self.head.temperatures[:, None])
+                .log_softmax(-1)
+                .max(-1)
+            )
             vectors.append(best.indices.to(torch.int16).cpu().numpy())
             probs.append(best.values.sum(-1).exp().cpu().numpy())
         dtype = self.attribute_space.dtype

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium import spaces
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import create_mlp
-from stable_baselines3.common.utils import get_device
 from torch import nn
 
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.attributes.space import Sizes
-from gym_attrplan.error import NotFitted
 from gym_attrplan.models.actions import ActionDistribution, ActionLayout
-from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
 from gym_attrplan.models.examples import Examples
 from gym_attrplan.models.fitting import (
     Array,
@@ -28,9 +22,9 @@ from gym_attrplan.models.fitting import (
     Inputs,
     answer_in_batches,
     fit_network,
-    seeded,
 )
 from gym_attrplan.models.networks import GoalFusion
+from gym_attrplan.models.single_action import SingleActionModel
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 GOAL_FEATURES = 128
@@ -81,7 +75,7 @@ class InverseReport:
     success: float
 
 
-class InverseModel(nn.Module):
+class InverseModel(SingleActionModel):
     """π(s, ρ') by supervision: trained on what actions did, asked which one does what is wanted.
 
     For worlds where one action makes one transition. Images pass convolutions (five for 128
@@ -89,20 +83,10 @@ class InverseModel(nn.Module):
     ``Discrete`` actions get a softmax, numbers in a ``Box`` a mixture density, and a box whose
     first numbers are scores of a choice both.
 
-    Args:
-        observation_space: Of one environment, with or without the goal keys.
-        action_space: ``Discrete`` or a bounded ``Box``.
-        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
-        action_choices: How many numbers at the front of a box are scores of choices.
-        n_features: Length of the features of images and words.
-        net_arch: Sizes of the last hidden layers.
-        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of examples.
-
-    Raises:
-        InvalidEnvironment: If the action space is another.
+    Takes the arguments of :class:`SingleActionModel`.
 
     Example:
+        >>> from gymnasium import spaces
         >>> model = InverseModel(spaces.Box(0, 1, (1,)), spaces.Discrete(2), ["lit"], device="cpu")
         >>> rng = np.random.default_rng(0)
         >>> actions = rng.integers(2, size=400)          # action 1 lights the lamp, 0 puts it out
@@ -115,38 +99,11 @@ class InverseModel(nn.Module):
         [1]
     """
 
-    n_examples: torch.Tensor
+    head: InverseHead
 
-    def __init__(
-        self,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        attribute_space: Sizes,
-        *,
-        action_choices: int = 0,
-        n_features: int = 128,
-        net_arch: Sequence[int] = (256, 256),
-        device: torch.device | str = "auto",
-        seed: int = 0,
-    ) -> None:
-        super().__init__()
-        self.attribute_space = AttributeSpace(attribute_space)
-        self.layout = ActionLayout.of(action_space, n_choices=action_choices)
-        self._seed = seed
-        self._parts = observation_parts(observation_space)
-        with seeded(seed):
-            self.encoder = ObservationEncoder(self._parts, n_features)
-            self.head = InverseHead(
-                self.encoder.n_features, self.attribute_space, self.layout, net_arch
-            )
-        self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
-        self._initial = copy.deepcopy(self.state_dict())
-        self.to(get_device(device))
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the model has been trained."""
-        return bool(self.n_examples)
+    def make_head(self, n_features: int, **options: Any) -> InverseHead:
+        """What names the actions."""
+        return InverseHead(n_features, self.attribute_space, self.layout, **options)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
         """Observations with both goal keys → ``(n, layout.n_outputs)``."""
@@ -157,10 +114,10 @@ class InverseModel(nn.Module):
         self,
         examples: Examples,
         *,
-        settings: FitSettings | None = None,
         judge: Judge | None = None,
         progress_bar: bool = False,
         logger: Logger | None = None,
+        **settings: Any,
     ) -> InverseReport:
         """Learn from examples; those that left the attributes as they were teach nothing.
 
@@ -168,29 +125,26 @@ class InverseModel(nn.Module):
 
         Args:
             examples: What actions did.
-            settings: How to train; early stopping looks at held-out examples.
             judge: ``(example numbers, actions) -> reached``, where a simulator can tell; early
                 stopping then goes by success instead of likelihood.
             progress_bar: Whether to show a bar over the epochs.
             logger: Receives ``inverse/loss`` and ``inverse/held_out_loss`` every epoch.
+            settings: Fields of :class:`FitSettings`.
 
         Raises:
             InvalidData: If there are too few examples, or lengths differ.
         """
-        examples.checked(self.attribute_space)
+        inputs = self._begin_fit(examples)
         moved = np.flatnonzero((examples.attributes != examples.next_attributes).any(axis=1))
         rows = moved if len(moved) else np.arange(len(examples))
-        self.load_state_dict(self._initial)
-        inputs = examples.inputs()
-        self.encoder.learn_scale(inputs)
         actions = torch.from_numpy(self.layout.to_model(examples.actions))
         fit = fit_network(
             self,
             inputs,
             actions,
             self._loss,
-            settings or FitSettings(),
-            rng=np.random.default_rng(self._seed),
+            FitSettings(**settings),
+            rng=np.random.default_rng(self.seed),
             rows=rows,
             score=None if judge is None else self._failures(judge),
             progress_bar=progress_bar,
@@ -237,7 +191,5 @@ class InverseModel(nn.Module):
         Raises:
             NotFitted: Before :meth:`fit`.
         """
-        if not self.is_fitted:
-            raise NotFitted("the inverse model has learned nothing yet. Call fit(examples) first.")
-        rows = {key: observations[key] for key in (*self._parts, *GOAL_KEYS)}
+        rows = self._rows(observations, *GOAL_KEYS)
         return ActionDistribution(answer_in_batches(self, rows), self.layout)

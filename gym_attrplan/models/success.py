@@ -157,31 +157,23 @@ class SuccessModel(nn.Module):
         observations: Mapping[str, Array],
         reached: npt.NDArray[np.bool_],
         *,
-        holdout: float = 0.1,
-        max_epochs: int = 15,
-        batch_size: int = 512,
-        learning_rate: float = 3e-3,
-        patience: int = 4,
         progress_bar: bool = False,
         logger: Logger | None = None,
+        **settings: Any,
     ) -> SuccessReport:
         """Learn from attempts.
 
         Args:
             observations: Key → ``(n, …)`` rows at the start of each attempt.
             reached: ``(n,)`` whether the attempt arrived.
-            holdout: Share of the attempts for early stopping and calibration.
-            max_epochs: Passes over the attempts at most.
-            batch_size: Attempts per update at most.
-            learning_rate: Highest rate of the one-cycle schedule.
-            patience: Epochs without a better held-out loss before training stops.
             progress_bar: Whether to show a bar over the epochs.
             logger: Receives ``success/loss`` and ``success/held_out_loss`` every epoch.
+            settings: Fields of :class:`FitSettings`; some have defaults of their own here.
 
         Raises:
             InvalidData: If there are no attempts, keys are missing or lengths differ.
         """
-        settings = FitSettings(holdout, max_epochs, batch_size, learning_rate, patience)
+        chosen = FitSettings(**{"max_epochs": 15, "learning_rate": 3e-3, "patience": 4, **settings})
         reached = np.asarray(reached, np.bool_)
         rows = self._check(observations, reached)
         if len(reached) < MIN_EXAMPLES or reached.all() or not reached.any():
@@ -192,7 +184,7 @@ class SuccessModel(nn.Module):
             {key: to_tensor(row) for key, row in rows.items()},
             torch.from_numpy(reached.astype(np.float32)),
             nn.functional.binary_cross_entropy_with_logits,
-            settings,
+            chosen,
             rng=np.random.default_rng(self._seed),
             progress_bar=progress_bar,
             logger=logger,

@@ -132,17 +132,17 @@ class Trunk(nn.Module):
         self,
         examples: Examples,
         *,
-        settings: FitSettings | None = None,
         progress_bar: bool = False,
         logger: Logger | None = None,
+        **settings: Any,
     ) -> TrunkReport:
         """Learn from labelled examples; call it once.
 
         Args:
             examples: What actions did; ``next_observations`` are labelled states too.
-            settings: How to train; early stopping looks at held-out examples.
             progress_bar: Whether to show a bar over the epochs.
             logger: Receives ``trunk/loss`` and ``trunk/held_out_loss`` every epoch.
+            settings: Fields of :class:`FitSettings`.
 
         Raises:
             InvalidData: If there are too few examples, or lengths differ.
@@ -158,7 +158,7 @@ class Trunk(nn.Module):
             inputs,
             torch.cat([*vectors, inputs[ACTION]], dim=1),
             self._loss,
-            settings or FitSettings(),
+            FitSettings(**settings),
             rng=np.random.default_rng(int(self._options["seed"])),
             progress_bar=progress_bar,
             logger=logger,

@@ -151,7 +151,7 @@ def test_pictures_of_every_room_are_rendered():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"seed": [1, 2]}, "3 rooms need as many seeds, or one; got 2"),
+        ({"seed": [1, 2]}, "3 worlds need as many seeds, or one; got 2"),
         ({"options": {"reset_mask": [True, False]}}, "reset_mask holds 3 booleans"),
         ({"options": {"reset_mask": [1, 0, 1]}}, "reset_mask holds 3 booleans; received int64"),
     ],
@@ -170,7 +170,12 @@ def test_worlds_that_do_not_fit_are_refused():
 
 @pytest.mark.parametrize(
     ("actions", "words"),
-    [([0, 1], "3 rooms"), ([0, 1, 5], "0 to 4"), ([0, -1, 1], "0 to 4"), ([0.0] * 3, "float64")],
+    [
+        ([0, 1], "of shape"),
+        ([0, 1, 5], "0 to 4"),
+        ([0, -1, 1], "0 to 4"),
+        ([0.0] * 3, "float64"),
+    ],
 )
 def test_actions_that_do_not_fit_are_refused(actions, words):
     twin = SwitchesVectorEnv(SwitchesRules(), num_envs=3)

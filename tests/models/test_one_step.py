@@ -12,10 +12,9 @@ from gym_attrplan.error import InvalidArchive, InvalidData, InvalidEnvironment, 
 from gym_attrplan.models import Examples, ForwardModel, IndexedRows, InverseModel, Trunk
 from gym_attrplan.models.actions import ActionDistribution, ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
-from gym_attrplan.models.fitting import FitSettings
 
 PLACE = spaces.Box(0, 1, (1,))
-QUICK = FitSettings(max_epochs=25, patience=25)
+QUICK = {"max_epochs": 25, "patience": 25}
 
 
 # --- actions --------------------------------------------------------------------------------
@@ -133,7 +132,7 @@ def states(places, before, wanted):
 
 def test_the_inverse_model_names_the_action_that_does_what_is_wanted():
     model = InverseModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu")
-    report = model.fit(walk(600), settings=QUICK)
+    report = model.fit(walk(600), **QUICK)
     assert report.n_examples < 200  # the lamp changed in about a quarter of the examples
     assert model.predict(states([0.8, 0.8], [0, 1], [1, 0])).tolist() == [1, 0]
 
@@ -146,7 +145,7 @@ def test_the_judge_decides_what_success_is():
         asked.append(len(rows))
         return np.arange(len(rows)) % 2 == 0
 
-    report = model.fit(walk(600), settings=QUICK, judge=judge)
+    report = model.fit(walk(600), **QUICK, judge=judge)
     assert report.success == pytest.approx(np.mean(np.arange(asked[0]) % 2 == 0))
     assert report.epochs == len(asked) - 1  # once after every epoch, once for the report
 
@@ -157,7 +156,7 @@ def test_numbers_in_a_box_are_found_to_the_point():
     after = (np.abs(actions - 0.3) < 0.1).astype(np.int8)
     examples = Examples(np.zeros((2_000, 1), np.float32), actions, np.zeros_like(after), after)
     model = InverseModel(PLACE, spaces.Box(0, 1, (1,)), ["hit"], device="cpu")
-    model.fit(examples, settings=QUICK)
+    model.fit(examples, **QUICK)
     found = model.predict(states([0.0], [0], [1]))
     assert found.shape == (1, 1)
     assert abs(found[0, 0] - 0.3) < 0.1
@@ -165,7 +164,7 @@ def test_numbers_in_a_box_are_found_to_the_point():
 
 def test_the_forward_model_sees_what_an_action_would_do_here():
     model = ForwardModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu")
-    report = model.fit(walk(1_500), settings=QUICK)
+    report = model.fit(walk(1_500), **QUICK)
     outcomes = model.foresee(states([0.9, 0.1], [0, 0], [0, 0]), model.layout.all_actions())
     assert outcomes.vectors[:, :, 0].tolist() == [[0, 1], [0, 0]]
     assert outcomes.probs.shape == (2, 2)
@@ -179,7 +178,7 @@ def test_a_forward_model_is_as_sure_as_it_is_right():
     after = (rng.random((4_000, 1)) < 0.8).astype(np.int8)
     examples = Examples(rng.random((4_000, 1), np.float32), np.zeros(4_000, int), before, after)
     model = ForwardModel(PLACE, spaces.Discrete(1), ["lit"], device="cpu")
-    model.fit(examples, settings=QUICK)
+    model.fit(examples, **QUICK)
     outcomes = model.foresee(states([0.5], [0], [0]), model.layout.all_actions())
     assert outcomes.probs[0, 0] == pytest.approx(0.8, abs=0.08)
 
@@ -196,7 +195,7 @@ def test_the_same_seed_gives_the_same_model():
     answers = []
     for _ in range(2):
         model = ForwardModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu", seed=3)
-        model.fit(walk(200), settings=FitSettings(max_epochs=2))
+        model.fit(walk(200), max_epochs=2)
         answers.append(model.foresee(states([0.9], [0], [0]), np.zeros((1, 1))).probs)
     assert np.array_equal(*answers)
 
@@ -233,7 +232,7 @@ def trunk_and_frames():
     )
     space = spaces.Box(0, 255, (36, 36, 3), np.uint8)
     trunk = Trunk(space, spaces.Discrete(2), ["right"], n_features=16, device="cpu")
-    report = trunk.fit(examples, settings=FitSettings(max_epochs=4, batch_size=64))
+    report = trunk.fit(examples, max_epochs=4, batch_size=64)
     return trunk, frames, report
 
 

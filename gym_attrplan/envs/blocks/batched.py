@@ -1,40 +1,33 @@
 """BlocksVectorEnv: the batched twin. Moves are looked up, pictures come from a file.
 
-It neither resets by itself nor knows a goal: the attribute wrapper around it does both. A test
-holds it equal to MuJoCo's physics.
+A test holds it equal to MuJoCo's physics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
+from gym_attrplan.envs.batch import Array, BatchEnv, BoolArray, Seeds
 from gym_attrplan.envs.blocks.frames import Frames, check_variants, split_variants
 from gym_attrplan.envs.blocks.rules import Attributes, BlocksRules, draw_jitter
+from gym_attrplan.envs.blocks.tasks import BlockGoals
 from gym_attrplan.envs.blocks.views import as_state, block_space, check_jitter
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers import GoalSampler
 
-Array = npt.NDArray[Any]
 States = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Step = tuple[Array, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
-Seeds = int | Sequence[int | None] | None
 
 
-class BlocksVectorEnv(VectorEnv[Array, States, Array]):
+class BlocksVectorEnv(BatchEnv[Array]):
     """The batched twin of ``AttrBlocks-v0``, before goals.
 
     Where a move changes the state, its picture is one of the split's variants of the new state,
-    drawn at random. ``reset(seed=s)`` begins environment i where a single one begins with seed
-    ``s + i``. ``reset(options={"reset_mask": mask})`` resets the marked environments only, and
-    ``options={"states": states}`` sets up given ones.
+    drawn at random. ``reset(options={"states": states})`` sets up given ones; see :class:`BatchEnv`
+    for the other options.
 
     ``states`` are the state numbers now and ``frame_numbers`` those of the pictures: whoever keeps
     all pictures of :class:`Frames` on a GPU trains from them, with ``obs_type="state"``.
@@ -68,18 +61,16 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
         split: str = "train",
         max_episode_steps: int | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise InvalidEnvironment(f"num_envs must be at least 1; received {num_envs}.")
-        self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.DISABLED}
+        super().__init__(
+            block_space(rules, obs_type, image_size),
+            spaces.Discrete(rules.n_actions),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+        )
+        self.metadata = {**self.metadata, "render_modes": []}
         self.rules = rules
-        self.num_envs = num_envs
         self.obs_type = obs_type
         self.jitter = check_jitter(jitter)
-        self.max_episode_steps = max_episode_steps
-        self.single_action_space = spaces.Discrete(rules.n_actions)
-        self.single_observation_space = block_space(rules, obs_type, image_size)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.frames: Frames | None = None
         if obs_type == "pixels":
             options = {"image_size": image_size, "jitter": jitter, "n_variants": n_variants}
@@ -87,7 +78,6 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
         self._variants_shown = split_variants(split, check_variants(n_variants, jitter))
         self._variants = np.zeros(num_envs, np.int64)
         self._jitters = np.zeros((num_envs, rules.n_blocks, 2))
-        self._elapsed = np.zeros(num_envs, np.int64)
         self.states: States = np.zeros(num_envs, np.int64)
         self.start_states: States = self.states
         self._enter(rules.random_starts(num_envs, self.np_random), np.ones(num_envs, np.bool_))
@@ -102,7 +92,7 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
                 reset, or if a state is none.
         """
         options = options or {}
-        mask = self._checked_mask(options.get("reset_mask"))
+        mask = self._checked_mask(options)
         starts = self._draw_starts(seed, np.flatnonzero(mask))  # seeds what comes later, too
         given = options.get("states", starts)
         self._enter(self.rules.check_states(given, len(starts)), mask)
@@ -117,11 +107,12 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
         self._variants[moved] = self._draw_variants(len(moved))
         blocks = actions[moved] // self.rules.n_cells
         self._jitters[moved, blocks] = self._draw_jitters(len(moved))
-        self._elapsed += 1
-        limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
-        ended = np.zeros(self.num_envs, np.bool_)
-        info = {"true_attributes": self.attributes}  # a detector may say otherwise
-        return self._observe(), np.zeros(self.num_envs), ended, self._elapsed >= limit, info
+        # A detector may say otherwise.
+        return self._observe(), *self._outcome(true_attributes=self.attributes)
+
+    def sampler(self, task: str) -> GoalSampler:
+        """What draws the goals of a task, from the true states."""
+        return BlockGoals(self.rules, task).of(self)
 
     @property
     def attributes(self) -> Attributes:
@@ -136,18 +127,10 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
     # --- helpers ----------------------------------------------------------------------------
 
     def _draw_starts(self, seed: Seeds, rows: States) -> States:
-        n, rules = self.num_envs, self.rules
-        if seed is None:
-            return rules.random_starts(len(rows), self.np_random)
-        if isinstance(seed, (int, np.integer)):
-            seed = [int(seed) + i for i in range(n)]
-        if len(seed) != n:
-            raise InvalidEnvironment(f"{n} environments need as many seeds; got {len(seed)}.")
-        # Another stream than the single environments' own, which have just drawn their starts.
-        entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
-        self.np_random = np.random.default_rng(entropy)
-        rngs = [gym.utils.seeding.np_random(seed[i])[0] for i in rows]
-        return np.concatenate([rules.random_starts(1, rng) for rng in rngs])
+        rngs = self._generators(seed, rows)
+        if rngs is None:
+            return self.rules.random_starts(len(rows), self.np_random)
+        return np.concatenate([self.rules.random_starts(1, rng) for rng in rngs])
 
     def _enter(self, states: States, mask: BoolArray) -> None:
         n, n_blocks = len(states), self.rules.n_blocks
@@ -172,26 +155,3 @@ class BlocksVectorEnv(VectorEnv[Array, States, Array]):
         positions = self.rules.centers(*self.rules.decode(self.states))
         positions[..., :2] += self._jitters
         return as_state(positions)
-
-    def _checked_actions(self, actions: Any) -> States:
-        array = np.asarray(actions)
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise gym.error.InvalidAction(
-                f"{self.num_envs} environments need as many whole numbers; received {array.dtype} "
-                f"of shape {array.shape}."
-            )
-        if array.min() < 0 or array.max() >= self.rules.n_actions:
-            last = self.rules.n_actions - 1
-            raise gym.error.InvalidAction(f"actions are 0 to {last}; received {array}.")
-        return array
-
-    def _checked_mask(self, mask: Any) -> BoolArray:
-        if mask is None:
-            return np.ones(self.num_envs, np.bool_)
-        array = np.asarray(mask)
-        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
-            raise InvalidEnvironment(
-                f"reset_mask holds {self.num_envs} booleans; received {array.dtype} "
-                f"of shape {array.shape}."
-            )
-        return array

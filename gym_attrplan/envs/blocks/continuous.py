@@ -98,7 +98,7 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     def sampler(self, task: str) -> GoalSampler:
         """The goal sampler of a task's name, see :class:`BlockGoals`."""
-        return DropGoals(self.rules, task, table=self.table)
+        return DropGoals(self.table, task)
 
     def join_action(self, action: tuple[int, npt.ArrayLike]) -> npt.NDArray[np.float32]:
         """An action of ``native_action_space`` as one of ``action_space``."""

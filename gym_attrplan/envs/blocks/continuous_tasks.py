@@ -9,23 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from gym_attrplan.attributes import FREE
 from gym_attrplan.envs.blocks.drop_table import DropTable
 from gym_attrplan.envs.blocks.rules import Attributes, IntArray
-from gym_attrplan.envs.blocks.tasks import BlockGoals
+from gym_attrplan.envs.blocks.tasks import hold, read_kind, stack_goal, thin
 
 
 @dataclass(frozen=True, eq=False)
-class DropGoals(BlockGoals):
+class DropGoals:
     """Goals by a task's name, as in :class:`BlockGoals`; a goal sampler for one table.
 
     Random drops and random starts are simulated, from where the blocks are now and on a second
     table.
 
     Args:
-        rules: The world's rules.
-        task: The task's name.
         table: The table whose blocks the goals are for.
+        task: The task's name.
 
     Raises:
         InvalidEnvironment: If there is no such task, or if it needs more blocks.
@@ -33,12 +31,16 @@ class DropGoals(BlockGoals):
     Example:
         >>> from gym_attrplan.envs.blocks.rules import BlocksRules
         >>> table = DropTable(BlocksRules())
-        >>> goals = DropGoals(table.rules, "one_step", table=table)
+        >>> goals = DropGoals(table, "one_step")
         >>> goals(table.attributes[None], np.random.default_rng(0)).shape
         (1, 36)
     """
 
     table: DropTable
+    task: str
+
+    def __post_init__(self) -> None:
+        read_kind(self.task, self.table.rules)
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
         """Goals ``(n, n_attributes)``, none of which ``achieved`` meets."""
@@ -46,17 +48,19 @@ class DropGoals(BlockGoals):
 
     def _draw_one(self, achieved: IntArray, rng: np.random.Generator) -> Attributes:
         while True:
-            goal: Attributes = self._thin(self._whole(achieved, rng)[None], rng)[0]
-            if not _holds(achieved, goal):
+            goal: Attributes = thin(self.task, self._whole(achieved, rng)[None], rng)[0]
+            if not hold(achieved, goal):
                 return goal
 
     def _whole(self, achieved: IntArray, rng: np.random.Generator) -> Attributes:
         """A whole goal, which may hold already."""
-        if self._kind == "one_step":
+        rules = self.table.rules
+        kind = read_kind(self.task, rules)
+        if kind == "one_step":
             self._second.place(self.table.scene.poses())
-            self._second.drop(int(rng.integers(self.rules.n_blocks)), rng.random(2), rng)
+            self._second.drop(int(rng.integers(rules.n_blocks)), rng.random(2), rng)
             return self._second.attributes
-        if self._kind == "four_stack" and not _holds(achieved, stack := self._stack()):
+        if kind == "four_stack" and not hold(achieved, stack := stack_goal(rules)):
             return stack
         self._second.start(rng)
         return self._second.attributes
@@ -64,7 +68,3 @@ class DropGoals(BlockGoals):
     @cached_property
     def _second(self) -> DropTable:
         return copy.deepcopy(self.table)
-
-
-def _holds(achieved: IntArray, goal: Attributes) -> bool:
-    return bool(((goal == FREE) | (goal == achieved)).all())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from gym_attrplan.envs.blocks.rules import PITCH, SIDE, Attributes, BlocksRules
 from gym_attrplan.envs.blocks.scene import FLOOR, MARGIN, BlockScene, upright
@@ -36,6 +36,8 @@ _GRAVITY = 9.81
 _CONTACT_TIME = 0.02  # blocks land at 3 m/s: with 0.01 they would bounce off what should hold them
 _HEADROOM = 1.5 * SIDE  # two blocks whose centres are so far apart in height cannot touch
 _CLEARANCE = 1.4 * SIDE  # nor can two that are so far apart along x or y
+
+_CUBE = Rotation.create_group("O").as_matrix()  # the 24 turns that take a cube to itself
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -225,31 +227,10 @@ def observe_poses(poses: npt.ArrayLike, side: float) -> FloatArray:
     """
     poses = np.asarray(poses, np.float64)
     places = poses[..., :3] / side + (0.5, 0.5, 0.0)
-    turns = _rotations(poses[..., 3:])
+    quaternions = poses[..., 3:].reshape(-1, 4)
+    turns = Rotation.from_quat(quaternions, scalar_first=True).as_matrix()
+    turns = turns.reshape(*poses.shape[:-1], 3, 3)
     nearest = np.tensordot(turns, _CUBE, axes=([-2, -1], [2, 1])).argmax(axis=-1)  # the trace
     columns = (turns @ _CUBE[nearest])[..., :2]
     numbers = np.concatenate([places, columns.reshape(*places.shape[:-1], 6)], axis=-1)
     return numbers.reshape(*places.shape[:-2], -1).astype(np.float32)
-
-
-def _cube_turns() -> npt.NDArray[np.float64]:
-    """``(24, 3, 3)`` the turns that take a cube to itself."""
-    axes = np.eye(3)[list(permutations(range(3)))]
-    signs = np.array(list(product((1.0, -1.0), repeat=3)))
-    turns = (axes[:, None] * signs[None, :, None]).reshape(-1, 3, 3)
-    proper: npt.NDArray[np.float64] = turns[np.linalg.det(turns) > 0]
-    return proper
-
-
-def _rotations(quaternions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """``(…, 4)`` unit quaternions → ``(…, 3, 3)`` rotation matrices."""
-    w, x, y, z = np.moveaxis(quaternions, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-
-
-_CUBE = _cube_turns()

@@ -17,16 +17,14 @@ from functools import partial
 from typing import Any
 
 import gymnasium as gym
-from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import HumanRendering
 
 from gym_attrplan.envs.blocks.batched import BlocksVectorEnv
 from gym_attrplan.envs.blocks.continuous import ContinuousBlocksEnv
 from gym_attrplan.envs.blocks.env import BlocksEnv
 from gym_attrplan.envs.blocks.rules import COLORS, BlocksRules
-from gym_attrplan.envs.blocks.tasks import BlockGoals
-from gym_attrplan.envs.blocks.views import read_attributes
-from gym_attrplan.wrappers import AttributeVectorWrapper, AttributeWrapper, GoalSampler
+from gym_attrplan.envs.goals import TaskWrapper, wrap_batch
+from gym_attrplan.wrappers import AttributeVectorWrapper, GoalSampler
 
 Env = gym.Env[Any, Any]
 
@@ -71,13 +69,11 @@ def make_blocks_vector(
     **view: Any,
 ) -> AttributeVectorWrapper:
     """``AttrBlocks-v0`` in batches; takes the other options of :class:`BlocksVectorEnv` besides."""
-    rules = BlocksRules(n_blocks, grid, colors)
-    worlds = BlocksVectorEnv(rules, num_envs=num_envs, **view)
-    return AttributeVectorWrapper(
+    worlds = BlocksVectorEnv(BlocksRules(n_blocks, grid, colors), num_envs=num_envs, **view)
+    return wrap_batch(
         worlds,
-        rules.attributes,
-        read_attributes,
-        goal_sampler=goal_sampler or BlockGoals(rules, task).of(worlds),
+        task=task,
+        goal_sampler=goal_sampler,
         step_penalty=step_penalty,
         terminate_on_success=terminate_on_success,
     )
@@ -93,45 +89,5 @@ def _make(
 ) -> Env:
     drawn_as = "rgb_array" if render_mode == "human" else render_mode
     raw = world(obs_type=obs_type, image_size=image_size, render_mode=drawn_as)
-    env: Env = BlocksAttributeWrapper(raw, **goals)
+    env: Env = TaskWrapper(raw, **goals)
     return HumanRendering(env) if render_mode == "human" else env
-
-
-class BlocksAttributeWrapper(AttributeWrapper):
-    """:class:`~gym_attrplan.AttributeWrapper` that knows the tasks by name.
-
-    Args:
-        env: A block world.
-        task: A task's name, such as ``"one_step_70"``.
-        goal_sampler: Draws other goals than the task's.
-        step_penalty: Taken off every step's reward.
-        terminate_on_success: Whether meeting the goal ends the episode.
-    """
-
-    def __init__(
-        self,
-        env: Env,
-        *,
-        task: str,
-        goal_sampler: GoalSampler | str | None = None,
-        step_penalty: float = 0.0,
-        terminate_on_success: bool = True,
-    ) -> None:
-        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,
-            task=task,
-            goal_sampler=goal_sampler,
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )
-        world: Any = env.unwrapped
-        super().__init__(
-            env,
-            world.rules.attributes,
-            read_attributes,
-            goal_sampler=goal_sampler or world.sampler(task),
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )

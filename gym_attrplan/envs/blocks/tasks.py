@@ -57,20 +57,7 @@ class BlockGoals:
     task: str
 
     def __post_init__(self) -> None:
-        if self._kind not in TASKS:
-            names = [*TASKS, *(task + _SUFFIX for task in TASKS)]
-            raise InvalidEnvironment(
-                f"the task is one of {names}; received {self.task!r}. Other goals: give "
-                "goal_sampler=."
-            )
-        if self._kind == "four_stack" and self.rules.n_blocks < _STACK:
-            raise InvalidEnvironment(
-                f"{self.task} needs {_STACK} blocks; received n_blocks={self.rules.n_blocks}."
-            )
-
-    @property
-    def _kind(self) -> str:
-        return str(self.task).removesuffix(_SUFFIX)
+        read_kind(self.task, self.rules)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Attributes:
         """``(n, n_attributes)`` goals for episodes that begin in the states ``(n,)``."""
@@ -78,8 +65,8 @@ class BlockGoals:
         goals = np.full_like(achieved, FREE)
         left = np.arange(len(states))
         while len(left):
-            goals[left] = self._thin(self._draw(states[left], achieved[left], rng), rng)
-            left = left[_hold(achieved[left], goals[left])]
+            goals[left] = thin(self.task, self._draw(states[left], achieved[left], rng), rng)
+            left = left[hold(achieved[left], goals[left])]
         return goals
 
     def of(self, env: HasStarts) -> _GoalsOf:
@@ -89,31 +76,14 @@ class BlockGoals:
     def _draw(self, states: IntArray, achieved: Attributes, rng: np.random.Generator) -> Attributes:
         """Whole goals; some may hold already."""
         n, rules = len(states), self.rules
-        if self._kind == "one_step":
+        kind = read_kind(self.task, rules)
+        if kind == "one_step":
             return rules.evaluate(rules.move(states, rng.integers(rules.n_actions, size=n)))
         starts = rules.evaluate(rules.random_starts(n, rng))
-        if self._kind == "multi_step":
+        if kind == "multi_step":
             return starts
-        stack = np.tile(self._stack(), (n, 1))
-        return np.where(_hold(achieved, stack)[:, None], starts, stack)
-
-    def _stack(self) -> Attributes:
-        """The first four blocks on one another in any cell; what others do is free."""
-        rules = self.rules
-        heights = np.arange(rules.n_blocks)[::-1]
-        tower = rules.encode(np.zeros((1, rules.n_blocks), np.int64), heights[None])
-        named = np.tile((rules.pairs < _STACK).all(axis=1), len(RELATIONS))
-        return np.where(named, rules.evaluate(tower)[0], np.int8(FREE))
-
-    def _thin(self, goals: Attributes, rng: np.random.Generator) -> Attributes:
-        """Keep a random 70% of what each goal names, if the task says so."""
-        if not self.task.endswith(_SUFFIX):
-            return goals
-        named = goals != FREE
-        marks = np.where(named, rng.random(goals.shape), 2.0)
-        ranks = marks.argsort(axis=1).argsort(axis=1)
-        n_kept = np.rint(SHARE * named.sum(axis=1, keepdims=True))
-        return np.where(ranks < n_kept, goals, np.int8(FREE))
+        stack = np.tile(stack_goal(rules), (n, 1))
+        return np.where(hold(achieved, stack)[:, None], starts, stack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +107,48 @@ class _GoalsOf:
         return self.goals.draw(states, rng)
 
 
-def _hold(achieved: Attributes, goals: Attributes) -> npt.NDArray[np.bool_]:
-    held: npt.NDArray[np.bool_] = ((goals == FREE) | (goals == achieved)).all(axis=1)
+# --- what goals are made of -----------------------------------------------------------------
+
+
+def read_kind(task: str, rules: BlocksRules) -> str:
+    """The task without its suffix.
+
+    Raises:
+        InvalidEnvironment: If there is no such task, or if it needs more blocks.
+    """
+    kind = str(task).removesuffix(_SUFFIX)
+    if kind not in TASKS:
+        names = [*TASKS, *(name + _SUFFIX for name in TASKS)]
+        raise InvalidEnvironment(
+            f"the task is one of {names}; received {task!r}. Other goals: give goal_sampler=."
+        )
+    if kind == "four_stack" and rules.n_blocks < _STACK:
+        raise InvalidEnvironment(
+            f"{task} needs {_STACK} blocks; received n_blocks={rules.n_blocks}."
+        )
+    return kind
+
+
+def stack_goal(rules: BlocksRules) -> Attributes:
+    """The first four blocks on one another in any cell; what others do is free."""
+    heights = np.arange(rules.n_blocks)[::-1]
+    tower = rules.encode(np.zeros((1, rules.n_blocks), np.int64), heights[None])
+    named = np.tile((rules.pairs < _STACK).all(axis=1), len(RELATIONS))
+    return np.where(named, rules.evaluate(tower)[0], np.int8(FREE))
+
+
+def thin(task: str, goals: Attributes, rng: np.random.Generator) -> Attributes:
+    """Keep a random 70% of what each goal names, if the task says so."""
+    if not task.endswith(_SUFFIX):
+        return goals
+    named = goals != FREE
+    marks = np.where(named, rng.random(goals.shape), 2.0)
+    ranks = marks.argsort(axis=1).argsort(axis=1)
+    n_kept = np.rint(SHARE * named.sum(axis=1, keepdims=True))
+    return np.where(ranks < n_kept, goals, np.int8(FREE))
+
+
+def hold(achieved: IntArray, goals: IntArray) -> npt.NDArray[np.bool_]:
+    """``(…)`` whether goals ``(…, n_attributes)`` are met."""
+    held: npt.NDArray[np.bool_] = ((goals == FREE) | (goals == achieved)).all(axis=-1)
     return held

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -60,9 +58,3 @@ def check_jitter(jitter: float) -> float:
             "With more, stacks would fall over."
         )
     return float(jitter)
-
-
-def read_attributes(env: Any, observation: Any) -> npt.NDArray[np.int8]:
-    """The attribute function of both forms: they keep their attributes themselves."""
-    attributes: npt.NDArray[np.int8] = env.unwrapped.attributes
-    return attributes

@@ -1,37 +1,28 @@
-"""The batched twin: many economies at once, in numpy alone. A test holds it to :class:`Economy`.
-
-It neither resets by itself nor knows a goal: the attribute wrapper around it does both.
-"""
+"""The batched twin: many economies at once, in numpy alone. A test holds it to :class:`Economy`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
+from gym_attrplan.envs.batch import Array, BatchEnv, Seeds
 from gym_attrplan.envs.build_order.batch import EconomyBatch
 from gym_attrplan.envs.build_order.rules import WAIT, EconomyRules, IntArray, Starts
 from gym_attrplan.envs.build_order.state import BoolArray, State
 from gym_attrplan.envs.build_order.views import Observation, check_render_mode, slot_spaces
 from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers import GoalSampler
 
-Array = npt.NDArray[Any]
 Step = tuple[Observation, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
-Seeds = int | Sequence[int | None] | None
 
 
-class EconomyVectorEnv(VectorEnv[Observation, IntArray, Any]):
+class EconomyVectorEnv(BatchEnv[Observation]):
     """The batched twin of ``AttrBuildOrder-v0``, before goals.
 
-    ``reset(seed=s)`` begins economy i as a single one that is reset with seed ``s + i``, and
-    ``reset(seed=[...])`` takes a seed for each; later resets draw from one generator.
-    ``reset(options={"reset_mask": mask})`` resets the marked economies only, and
-    ``options={"starts": starts}`` begins them in a given way.
+    ``reset(options={"starts": starts})`` begins episodes in a given way; see :class:`BatchEnv` for
+    the other options.
 
     Args:
         rules: The version.
@@ -54,20 +45,16 @@ class EconomyVectorEnv(VectorEnv[Observation, IntArray, Any]):
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise InvalidEnvironment(f"num_envs must be at least 1; received {num_envs}.")
         check_render_mode(render_mode)
-        self.metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.DISABLED}
+        super().__init__(
+            *slot_spaces(rules),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            render_mode=render_mode,
+        )
         self.rules = rules
-        self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.max_episode_steps = max_episode_steps
-        self.single_observation_space, self.single_action_space = slot_spaces(rules)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
         self._starts = Starts.draw(num_envs, self.np_random)
         self._batch = EconomyBatch(rules, self._starts)
-        self._elapsed = np.zeros(num_envs, np.int64)
         self._seen = self._batch.observe()
 
     def reset(
@@ -79,7 +66,7 @@ class EconomyVectorEnv(VectorEnv[Observation, IntArray, Any]):
             InvalidEnvironment: If there are not as many seeds, marks or starts as needed.
         """
         options = options or {}
-        mask = self._checked_mask(options.get("reset_mask"))
+        mask = self._checked_mask(options)
         rows = np.flatnonzero(mask)
         starts = options.get("starts")
         if starts is None:
@@ -100,10 +87,11 @@ class EconomyVectorEnv(VectorEnv[Observation, IntArray, Any]):
         legal = np.take_along_axis(self._seen["action_mask"], actions[:, :, None], axis=2)[:, :, 0]
         self._batch.step(np.where(legal, actions, WAIT))
         self._seen = self._batch.observe()
-        self._elapsed += 1
-        limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
-        ended = np.zeros(self.num_envs, np.bool_)
-        return self._copy_seen(), np.zeros(self.num_envs), ended, self._elapsed >= limit, {}
+        return self._copy_seen(), *self._outcome()
+
+    def sampler(self, task: str) -> GoalSampler:
+        """What draws the goals of a task."""
+        return self.rules.sampler(task)
 
     def render(self) -> tuple[Array, ...] | None:
         """A picture of every economy, or None without a render mode."""
@@ -131,43 +119,11 @@ class EconomyVectorEnv(VectorEnv[Observation, IntArray, Any]):
         """Arrays of their own: who keeps or changes an observation must not change the next."""
         return {key: part.copy() for key, part in self._seen.items()}
 
-    # --- what is handed in ------------------------------------------------------------------
-
     def _draw_starts(self, seed: Seeds, rows: IntArray) -> Starts:
-        n = self.num_envs
-        if seed is None:
+        rngs = self._generators(seed, rows)
+        if rngs is None:
             return Starts.draw(len(rows), self.np_random)
-        if isinstance(seed, (int, np.integer)):
-            seed = [int(seed) + i for i in range(n)]
-        if len(seed) != n:
-            raise InvalidEnvironment(f"{n} economies need as many seeds, or one; got {len(seed)}.")
-        # Another stream than the economies' own, which have just drawn from the same seeds.
-        entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
-        self.np_random = np.random.default_rng(entropy)
-        own = [Starts.draw(1, gym.utils.seeding.np_random(seed[i])[0]) for i in rows]
+        own = [Starts.draw(1, rng) for rng in rngs]
         return Starts(
             np.concatenate([one.sides for one in own]), np.concatenate([one.scvs for one in own])
         )
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        array = np.asarray(actions)
-        shape, n_actions = (self.num_envs, self.rules.n_slots), len(self.rules.actions)
-        if array.shape != shape or array.dtype.kind not in "iu":
-            raise gym.error.InvalidAction(
-                f"{shape[0]} economies of {shape[1]} unit slots need as many whole numbers; "
-                f"received {array.dtype} of shape {array.shape}."
-            )
-        if array.min() < 0 or array.max() >= n_actions:
-            raise gym.error.InvalidAction(f"actions are 0 to {n_actions - 1}; received {array}.")
-        return array
-
-    def _checked_mask(self, mask: Any) -> BoolArray:
-        if mask is None:
-            return np.ones(self.num_envs, np.bool_)
-        array = np.asarray(mask)
-        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
-            raise InvalidEnvironment(
-                f"reset_mask holds {self.num_envs} booleans; received {array.dtype} "
-                f"of shape {array.shape}."
-            )
-        return array

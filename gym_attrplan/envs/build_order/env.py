@@ -18,6 +18,7 @@ from gym_attrplan.envs.build_order.views import (
     observe,
     slot_spaces,
 )
+from gym_attrplan.wrappers import GoalSampler
 
 
 class EconomyEnv(gym.Env[Observation, npt.NDArray[np.int64]]):
@@ -121,6 +122,10 @@ class EconomyEnv(gym.Env[Observation, npt.NDArray[np.int64]]):
     def state(self) -> State:
         """The economy as a batch of one."""
         return self.economy.state()
+
+    def sampler(self, task: str) -> GoalSampler:
+        """What draws the goals of a task."""
+        return self.rules.sampler(task)
 
     def render(self) -> Any:
         """The map, or None without a render mode."""

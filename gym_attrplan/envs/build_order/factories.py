@@ -14,15 +14,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
-from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import HumanRendering
 
 from gym_attrplan.envs.build_order.batched import EconomyVectorEnv
 from gym_attrplan.envs.build_order.env import EconomyEnv
 from gym_attrplan.envs.build_order.rules import EconomyRules
-from gym_attrplan.envs.build_order.views import read_attributes
+from gym_attrplan.envs.goals import TaskWrapper, wrap_batch
 from gym_attrplan.error import DependencyNotInstalled
-from gym_attrplan.wrappers import AttributeVectorWrapper, AttributeWrapper, GoalSampler
+from gym_attrplan.wrappers import AttributeVectorWrapper
 
 if TYPE_CHECKING:
     from gym_attrplan.envs.build_order.parallel import ParallelEconomy  # needs PettingZoo
@@ -30,44 +29,8 @@ if TYPE_CHECKING:
 Env = gym.Env[Any, Any]
 
 
-class EconomyAttributeWrapper(AttributeWrapper):
-    """:class:`~gym_attrplan.AttributeWrapper` that knows tasks by name and shows the goal.
-
-    Args:
-        env: An economy.
-        task: A task's name, such as ``"counts<=2"``.
-        goal_sampler: Draws other goals than the task's.
-        step_penalty: Taken off every step's reward.
-        terminate_on_success: Whether meeting the goal ends the episode.
-    """
-
-    def __init__(
-        self,
-        env: Env,
-        *,
-        task: str = "counts",
-        goal_sampler: GoalSampler | str | None = None,
-        step_penalty: float = 0.0,
-        terminate_on_success: bool = True,
-    ) -> None:
-        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,
-            task=task,
-            goal_sampler=goal_sampler,
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )
-        rules = env.get_wrapper_attr("rules")
-        super().__init__(
-            env,
-            rules.attributes,
-            read_attributes,
-            goal_sampler=goal_sampler or rules.sampler(task),
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )
+class EconomyAttributeWrapper(TaskWrapper):
+    """:class:`TaskWrapper` of the economy, which shows the goal."""
 
     def render(self) -> Any:
         """The map, and how far the goal is met."""
@@ -125,12 +88,17 @@ def parallel_env(
 
 
 def _make(
-    version: str, *, frames_per_step: int = 12, render_mode: str | None = None, **goals: Any
+    version: str,
+    *,
+    frames_per_step: int = 12,
+    task: str = "counts",
+    render_mode: str | None = None,
+    **goals: Any,
 ) -> Env:
     # The window is opened round the wrapper that knows the goal, so that it shows the goal too.
     drawn_as = "rgb_array" if render_mode == "human" else render_mode
     economy = EconomyEnv(EconomyRules(version, frames_per_step), render_mode=drawn_as)
-    env = EconomyAttributeWrapper(economy, **goals)
+    env = EconomyAttributeWrapper(economy, task=task, **goals)
     return HumanRendering(env) if render_mode == "human" else env
 
 
@@ -140,17 +108,14 @@ def _make_vector(
     *,
     frames_per_step: int = 12,
     task: str = "counts",
-    goal_sampler: GoalSampler | str | None = None,
-    step_penalty: float = 0.0,
-    terminate_on_success: bool = True,
-    **view: Any,
+    max_episode_steps: int | None = None,
+    render_mode: str | None = None,
+    **goals: Any,
 ) -> AttributeVectorWrapper:
-    rules = EconomyRules(version, frames_per_step)
-    return AttributeVectorWrapper(
-        EconomyVectorEnv(rules, num_envs=num_envs, **view),
-        rules.attributes,
-        read_attributes,
-        goal_sampler=goal_sampler or rules.sampler(task),
-        step_penalty=step_penalty,
-        terminate_on_success=terminate_on_success,
+    economies = EconomyVectorEnv(
+        EconomyRules(version, frames_per_step),
+        num_envs=num_envs,
+        max_episode_steps=max_episode_steps,
+        render_mode=render_mode,
     )
+    return wrap_batch(economies, task=task, **goals)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.envs.build_order.tasks import CountTargets, read_limit
+from gym_attrplan.envs.build_order.tasks import CountTargets
+from gym_attrplan.envs.goals import read_task
 from gym_attrplan.error import InvalidEnvironment
 
 IntArray = npt.NDArray[np.int64]
@@ -196,7 +197,7 @@ class EconomyRules:
     def sampler(self, task: str) -> CountTargets:
         """The goals of a task: ``counts``, or ``counts<=d`` and ``counts==d`` for lower limits."""
         limits = [one.limit for one in self.products]
-        least, most = read_limit(task, max(limit for limit in limits if limit))
+        least, most = read_task(task, "counts", max(limit for limit in limits if limit))
         requires = tuple(None if i < 0 else 1 + int(i) for i in self.requires)
         return CountTargets((None, *limits), (None, *requires), least=least, most=most)
 

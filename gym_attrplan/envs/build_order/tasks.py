@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,37 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE
-from gym_attrplan.error import InvalidEnvironment
 
 IntArray = npt.NDArray[np.integer[Any]]
-
-
-def read_limit(task: str, largest: int) -> tuple[int, int]:
-    """What the largest count of a goal may be, as a task's text says.
-
-    Args:
-        task: ``counts``, ``counts<=d`` or ``counts==d``.
-        largest: The largest count there is; 1 is the smallest.
-
-    Raises:
-        InvalidEnvironment: If the text says something else, or a count that no task asks for.
-
-    Example:
-        >>> read_limit("counts", 4), read_limit("counts<=2", 4), read_limit("counts==2", 4)
-        ((1, 4), (1, 2), (2, 2))
-    """
-    found = re.fullmatch(r"counts(?:(<=|==)(\d+))?", str(task))
-    if not found:
-        raise InvalidEnvironment(
-            f"the task is 'counts', 'counts<=d' or 'counts==d'; received {task!r}. Other goals: "
-            "give goal_sampler=."
-        )
-    relation, number = found.groups()
-    if relation is None:
-        return 1, largest
-    if not 1 <= int(number) <= largest:
-        raise InvalidEnvironment(f"counts are limited to 1 to {largest}; received {task!r}.")
-    return (1 if relation == "<=" else int(number)), int(number)
 
 
 @dataclass(frozen=True)

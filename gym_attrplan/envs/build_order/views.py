@@ -66,9 +66,3 @@ def observe(
         "slot_mask": state.present.astype(np.int8),
         "units": unit_features(rules, state, spots),
     }
-
-
-def read_attributes(env: Any, observation: Any) -> npt.NDArray[np.int8]:
-    """The attribute function of both forms: they keep their attributes themselves."""
-    attributes: npt.NDArray[np.int8] = env.unwrapped.attributes
-    return attributes

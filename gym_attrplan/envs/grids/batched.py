@@ -1,22 +1,18 @@
 """The batched twins: the same two games over many rooms at once, in numpy alone.
 
-They neither reset by themselves nor know a goal: the attribute wrapper around them does both. A
-test holds them equal to the MiniGrid environments, step by step.
+A test holds them equal to the MiniGrid environments, step by step.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
+from gym_attrplan.envs.batch import Array, BatchEnv, BoolArray, IntArray, Seeds
 from gym_attrplan.envs.grids.rules import (
     N_MOVES,
     CraftingActions,
@@ -27,26 +23,20 @@ from gym_attrplan.envs.grids.rules import (
 from gym_attrplan.envs.grids.views import N_SIDES, VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import WALL, PlaceWords
 from gym_attrplan.envs.grids.worlds import WorldPool, Worlds
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers import GoalSampler
 
 if TYPE_CHECKING:
     from gym_attrplan.envs.grids.objects import Atlas  # needs MiniGrid, which only pictures do
 
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Step = tuple[Array, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
-Seeds = int | Sequence[int | None] | None
 Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
 
 
-class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
+class GridVectorEnv(BatchEnv[Array], Generic[Rules]):
     """Rooms in which agents walk; what else they can do is up to the game.
 
-    ``reset(seed=s)`` gives room i the world of a single environment reset with seed ``s + i``, and
-    ``reset(seed=[...])`` takes a seed for each. Later resets draw all their worlds from one
-    generator, many ahead, which is what makes them fast. ``reset(options={"reset_mask": mask})``
-    resets the marked rooms only, and ``options={"worlds": worlds}`` sets up given ones.
+    Resets without a seed draw worlds many ahead, which is what makes them fast.
+    ``reset(options={"worlds": worlds})`` sets up given ones; see :class:`BatchEnv` for the others.
 
     Args:
         rules: The game.
@@ -65,19 +55,16 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise InvalidEnvironment(f"num_envs must be at least 1; received {num_envs}.")
         check_view(obs_type, render_mode, render_modes=("rgb_array",))
-        self.metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.DISABLED}
+        super().__init__(
+            room_space(rules, obs_type),
+            spaces.Discrete(len(rules.actions)),
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            render_mode=render_mode,
+        )
         self.rules = rules
-        self.num_envs = num_envs
         self.obs_type = obs_type
-        self.render_mode = render_mode
-        self.max_episode_steps = max_episode_steps
-        self.single_action_space = spaces.Discrete(len(rules.actions))
-        self.single_observation_space = room_space(rules, obs_type)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._prepare(rules)
 
     def _prepare(self, rules: Rules) -> None:
@@ -92,7 +79,6 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         self._walled = np.zeros((n, layout.size**2), np.bool_)
         self._object_at = np.zeros((n, layout.size**2), np.int16)
         self._at_rest = np.zeros((n, len(features)), rules.vocabulary.dtype)
-        self._elapsed = np.zeros(n, np.int64)
         self._facing = np.zeros(n, np.int64)
         self._agents = np.zeros(n, np.int64)
         self.attributes: npt.NDArray[np.int8] = np.zeros((n, len(rules.attributes)), np.int8)
@@ -109,7 +95,7 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
             InvalidEnvironment: If there are not as many seeds, marks or worlds as rooms to reset.
         """
         options = options or {}
-        mask = self._checked_mask(options.get("reset_mask"))
+        mask = self._checked_mask(options)
         worlds = options.get("worlds")
         if worlds is None:
             worlds = self._draw_worlds(seed, np.flatnonzero(mask))
@@ -124,10 +110,11 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         self._agents = np.where(self._walled[self._rows, targets], self._agents, targets)
         self._facing = np.where(actions < N_MOVES, actions, self._facing)
         self._act(actions)
-        self._elapsed += 1
-        limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
-        ended = np.zeros(self.num_envs, np.bool_)
-        return self._observe(), np.zeros(self.num_envs), ended, self._elapsed >= limit, {}
+        return self._observe(), *self._outcome()
+
+    def sampler(self, task: str) -> GoalSampler:
+        """What draws the goals of a task."""
+        return self.rules.sampler(task)
 
     def render(self) -> tuple[Array, ...] | None:
         """A picture of every room, or None without a render mode."""
@@ -159,18 +146,10 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
     # --- helpers ----------------------------------------------------------------------------
 
     def _draw_worlds(self, seed: Seeds, rooms: IntArray) -> Worlds:
-        layout, n = self.rules.layout, self.num_envs
-        if seed is None:
+        layout, rngs = self.rules.layout, self._generators(seed, rooms)
+        if rngs is None:
             return self._pool.take(len(rooms))
-        if isinstance(seed, (int, np.integer)):
-            seed = [int(seed) + i for i in range(n)]
-        if len(seed) != n:
-            raise InvalidEnvironment(f"{n} rooms need as many seeds, or one; got {len(seed)}.")
-        # Another stream than the rooms' own, which have just drawn from the same seeds.
-        entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
-        self.np_random = np.random.default_rng(entropy)
         self._pool = WorldPool(layout, self.np_random)
-        rngs = [gym.utils.seeding.np_random(seed[i])[0] for i in rooms]
         return Worlds.stack([layout.generate(1, rng) for rng in rngs])
 
     def _enter(self, worlds: Worlds, mask: BoolArray) -> None:
@@ -213,29 +192,6 @@ class GridVectorEnv(VectorEnv[Array, IntArray, Array], Generic[Rules]):
         tiles = np.where(self._walled, WALL_TILE, EMPTY_TILE)
         np.put_along_axis(tiles, self._worlds.objects, self._object_tiles(), axis=1)
         return self._atlases[tile_size].draw(tiles, self._agents, self._facing)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        array = np.asarray(actions)
-        n_actions = len(self._moves)
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise gym.error.InvalidAction(
-                f"{self.num_envs} rooms need as many whole numbers; received {array.dtype} "
-                f"of shape {array.shape}."
-            )
-        if array.min() < 0 or array.max() >= n_actions:
-            raise gym.error.InvalidAction(f"actions are 0 to {n_actions - 1}; received {array}.")
-        return array
-
-    def _checked_mask(self, mask: Any) -> BoolArray:
-        if mask is None:
-            return np.ones(self.num_envs, np.bool_)
-        array = np.asarray(mask)
-        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
-            raise InvalidEnvironment(
-                f"reset_mask holds {self.num_envs} booleans; received {array.dtype} "
-                f"of shape {array.shape}."
-            )
-        return array
 
 
 class SwitchesVectorEnv(GridVectorEnv[SwitchesRules]):

@@ -19,11 +19,11 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.wrappers import HumanRendering
 
+from gym_attrplan.envs.goals import wrap_batch
 from gym_attrplan.envs.grids.batched import CraftingVectorEnv, GridVectorEnv, SwitchesVectorEnv
 from gym_attrplan.envs.grids.rules import RECIPES, RESOURCES, CraftingRules, SwitchesRules
-from gym_attrplan.envs.grids.views import read_attributes
 from gym_attrplan.error import DependencyNotInstalled
-from gym_attrplan.wrappers import AttributeVectorWrapper, GoalSampler
+from gym_attrplan.wrappers import AttributeVectorWrapper
 
 Env = gym.Env[Any, Any]
 
@@ -110,23 +110,21 @@ def _make_vector(
     rules: SwitchesRules | CraftingRules,
     *,
     num_envs: int,
-    task: str,
-    goal_sampler: GoalSampler | str | None = None,
-    step_penalty: float = 0.0,
-    terminate_on_success: bool = True,
-    **view: Any,
+    obs_type: str = "words",
+    max_episode_steps: int | None = None,
+    render_mode: str | None = None,
+    **goals: Any,
 ) -> AttributeVectorWrapper:
-    rooms = rooms_class(rules, num_envs=num_envs, **view)
-    if rooms.obs_type == "rgb" or rooms.render_mode is not None:
+    if obs_type == "rgb" or render_mode is not None:
         _load("objects")  # pictures are MiniGrid's: say now if it is missing
-    return AttributeVectorWrapper(
-        rooms,
-        rules.attributes,
-        read_attributes,
-        goal_sampler=goal_sampler or rules.sampler(task),
-        step_penalty=step_penalty,
-        terminate_on_success=terminate_on_success,
+    rooms = rooms_class(
+        rules,
+        num_envs=num_envs,
+        obs_type=obs_type,
+        max_episode_steps=max_episode_steps,
+        render_mode=render_mode,
     )
+    return wrap_batch(rooms, **goals)
 
 
 def _load(module: str) -> Any:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.utils import RecordConstructorArgs
 from minigrid.core.constants import TILE_PIXELS
 from minigrid.core.grid import Grid
 
 from gym_attrplan.attributes import FREE
+from gym_attrplan.envs.goals import TaskWrapper
 from gym_attrplan.envs.grids.drawing import Image, write
-from gym_attrplan.envs.grids.views import read_attributes
-from gym_attrplan.wrappers import AttributeWrapper, GoalSampler
 
 _PAPER, _INK, _FAINT, _MET, _OPEN = (
     (248, 247, 243),
@@ -26,44 +23,8 @@ _ROW = TILE_PIXELS + 4
 _WIDTH = 5 * TILE_PIXELS + 24
 
 
-class GridAttributeWrapper(AttributeWrapper):
-    """:class:`~gym_attrplan.AttributeWrapper` that knows tasks by name and shows the goal.
-
-    Args:
-        env: A room.
-        task: A task's name, such as ``"targets<=3"``; ``env.rules.sampler`` reads it.
-        goal_sampler: Draws other goals than the task's.
-        step_penalty: Taken off every step's reward.
-        terminate_on_success: Whether meeting the goal ends the episode.
-    """
-
-    def __init__(
-        self,
-        env: gym.Env[Any, Any],
-        *,
-        task: str,
-        goal_sampler: GoalSampler | str | None = None,
-        step_penalty: float = 0.0,
-        terminate_on_success: bool = True,
-    ) -> None:
-        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,
-            task=task,
-            goal_sampler=goal_sampler,
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )
-        rules = env.get_wrapper_attr("rules")
-        super().__init__(
-            env,
-            rules.attributes,
-            read_attributes,
-            goal_sampler=goal_sampler or rules.sampler(task),
-            step_penalty=step_penalty,
-            terminate_on_success=terminate_on_success,
-        )
+class GridAttributeWrapper(TaskWrapper):
+    """:class:`TaskWrapper` of the grid worlds, which shows the goal."""
 
     def render(self) -> Any:
         """The room with the goal: a picture or a text, as the render mode says."""

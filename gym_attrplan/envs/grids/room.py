@@ -19,6 +19,7 @@ from gym_attrplan.envs.grids.rules import N_MOVES, CraftingRules, SwitchesRules
 from gym_attrplan.envs.grids.views import VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import PADDING, WALL, surrounding_words
 from gym_attrplan.envs.grids.worlds import Worlds
+from gym_attrplan.wrappers import GoalSampler
 
 Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
 Array = npt.NDArray[Any]
@@ -72,6 +73,10 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
         observation: Array
         observation, info = super().reset(seed=seed)
         return observation, info
+
+    def sampler(self, task: str) -> GoalSampler:
+        """What draws the goals of a task."""
+        return self.rules.sampler(task)
 
     def step(  # type: ignore[override]  # as above
         self, action: Any

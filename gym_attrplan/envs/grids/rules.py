@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.envs.grids.tasks import HaveItem, SwitchTargets, read_task
+from gym_attrplan.envs.goals import read_task
+from gym_attrplan.envs.grids.tasks import HaveItem, SwitchTargets
 from gym_attrplan.envs.grids.words import Vocabulary
 from gym_attrplan.envs.grids.worlds import Layout
 from gym_attrplan.error import InvalidEnvironment

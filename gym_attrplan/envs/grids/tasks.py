@@ -2,45 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.error import InvalidEnvironment, InvalidGoal
+from gym_attrplan.error import InvalidGoal
 
 IntArray = npt.NDArray[np.integer[Any]]
-
-
-def read_task(task: str, name: str, hardest: int) -> tuple[int, int]:
-    """The range of difficulties that a task's text asks for.
-
-    Args:
-        task: ``name``, ``name<=d`` or ``name==d``.
-        name: The task's name.
-        hardest: The largest difficulty there is; 1 is the smallest.
-
-    Raises:
-        InvalidEnvironment: If the text says something else, or a difficulty that does not exist.
-
-    Example:
-        >>> read_task("targets", "targets", 12), read_task("targets<=3", "targets", 12)
-        ((1, 12), (1, 3))
-    """
-    found = re.fullmatch(rf"{name}(?:(<=|==)(\d+))?", str(task))
-    if not found:
-        raise InvalidEnvironment(
-            f"the task is {name!r}, '{name}<=d' or '{name}==d'; received {task!r}. Other goals: "
-            "give goal_sampler=."
-        )
-    relation, number = found.groups()
-    if relation is None:
-        return 1, hardest
-    if not 1 <= int(number) <= hardest:
-        raise InvalidEnvironment(f"{name} are of difficulty 1 to {hardest}; received {task!r}.")
-    return (1 if relation == "<=" else int(number)), int(number)
 
 
 @dataclass(frozen=True)

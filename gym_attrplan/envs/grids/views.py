@@ -1,4 +1,4 @@
-"""What both forms of a room, MiniGrid's and the batched one, show: observations and attributes."""
+"""What both forms of a room, MiniGrid's and the batched one, show."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
 from gym_attrplan.envs.grids.rules import CraftingRules, SwitchesRules
@@ -42,9 +41,3 @@ def room_space(rules: SwitchesRules | CraftingRules, obs_type: str) -> spaces.Sp
     layout = rules.layout
     n_slots = layout.n_objects + layout.n_walls + N_SIDES + len(rules.attributes)
     return rules.vocabulary.space(n_slots)
-
-
-def read_attributes(env: Any, observation: Any) -> npt.NDArray[np.int8]:
-    """The attribute function of both forms: they keep their attributes themselves."""
-    attributes: npt.NDArray[np.int8] = env.unwrapped.attributes
-    return attributes

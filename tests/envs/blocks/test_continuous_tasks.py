@@ -17,7 +17,7 @@ def table():
 
 
 def draw(table, task, n=40):
-    goals = DropGoals(table.rules, task, table=table)
+    goals = DropGoals(table, task)
     return goals(np.tile(table.attributes, (n, 1)), np.random.default_rng(1))
 
 
@@ -72,7 +72,7 @@ def test_where_the_stack_stands_another_goal_is_drawn():
 
 def test_unknown_tasks_and_stacks_without_blocks_are_refused(table):
     with pytest.raises(InvalidEnvironment, match="received 'five_stack'"):
-        DropGoals(table.rules, "five_stack", table=table)
+        DropGoals(table, "five_stack")
     small = DropTable(BlocksRules(n_blocks=3))
     with pytest.raises(InvalidEnvironment, match="needs 4 blocks; received n_blocks=3"):
-        DropGoals(small.rules, "four_stack", table=small)
+        DropGoals(small, "four_stack")

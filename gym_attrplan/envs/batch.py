@@ -1,0 +1,112 @@
+"""BatchEnv: what the batched twins have in common, whatever goes on in their worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from gym_attrplan.error import InvalidEnvironment
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Outcome = tuple[npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
+Seeds = int | Sequence[int | None] | None
+Observation = TypeVar("Observation")
+
+
+class BatchEnv(VectorEnv[Observation, IntArray, Array]):
+    """Many worlds in numpy. They neither reset by themselves nor know a goal: a wrapper does both.
+
+    ``reset(seed=s)`` begins world i as a single environment that is reset with seed ``s + i``, and
+    ``reset(seed=[...])`` takes a seed for each; later resets draw from one generator.
+    ``reset(options={"reset_mask": mask})`` resets the marked worlds only.
+
+    Args:
+        observation_space: Of a single world.
+        action_space: Of a single world: ``Discrete``, or ``MultiDiscrete`` with equal parts.
+        num_envs: Number of worlds.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        render_mode: ``"rgb_array"`` or None.
+
+    Raises:
+        InvalidEnvironment: If there is no world.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Discrete | spaces.MultiDiscrete,
+        *,
+        num_envs: int,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise InvalidEnvironment(f"num_envs must be at least 1; received {num_envs}.")
+        self.metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.DISABLED}
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.max_episode_steps = max_episode_steps
+        self.single_observation_space = observation_space
+        self.single_action_space = action_space
+        self.observation_space = batch_space(observation_space, num_envs)
+        self.action_space = batch_space(action_space, num_envs)
+        if isinstance(action_space, spaces.MultiDiscrete):
+            self._n_actions = int(action_space.nvec[0])
+        else:
+            self._n_actions = int(action_space.n)
+        self._elapsed = np.zeros(num_envs, np.int64)
+
+    def _outcome(self, **info: Any) -> Outcome:
+        """What a step gives beside observations: only goals pay, and they are not known here."""
+        self._elapsed += 1
+        limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
+        ended = np.zeros(self.num_envs, np.bool_)
+        return np.zeros(self.num_envs), ended, self._elapsed >= limit, info
+
+    def _checked_actions(self, actions: Any) -> IntArray:
+        array, shape = np.asarray(actions), self.action_space.shape
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise gym.error.InvalidAction(
+                f"actions are whole numbers of shape {shape}; received {array.dtype} of shape "
+                f"{array.shape}."
+            )
+        if array.min() < 0 or array.max() >= self._n_actions:
+            last = self._n_actions - 1
+            raise gym.error.InvalidAction(f"actions are 0 to {last}; received {array}.")
+        return array
+
+    def _checked_mask(self, options: dict[str, Any]) -> BoolArray:
+        """Which worlds to reset: those that ``options["reset_mask"]`` marks, or all."""
+        mask = options.get("reset_mask")
+        if mask is None:
+            return np.ones(self.num_envs, np.bool_)
+        array = np.asarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
+            raise InvalidEnvironment(
+                f"reset_mask holds {self.num_envs} booleans; received {array.dtype} "
+                f"of shape {array.shape}."
+            )
+        return array
+
+    def _generators(self, seed: Seeds, rows: IntArray) -> list[np.random.Generator] | None:
+        """A generator for each row, as single environments have; None to draw from the batch's."""
+        n = self.num_envs
+        if seed is None:
+            return None
+        if isinstance(seed, (int, np.integer)):
+            seed = [int(seed) + i for i in range(n)]
+        if len(seed) != n:
+            raise InvalidEnvironment(f"{n} worlds need as many seeds, or one; got {len(seed)}.")
+        # Another stream than the worlds' own, which draw from the same seeds.
+        entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
+        self.np_random = np.random.default_rng(entropy)
+        return [gym.utils.seeding.np_random(seed[i])[0] for i in rows]

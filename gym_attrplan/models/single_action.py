@@ -1,0 +1,101 @@
+"""SingleActionModel: what the models of what one action does have in common."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.utils import get_device
+from torch import nn
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import Sizes
+from gym_attrplan.error import NotFitted
+from gym_attrplan.models.actions import ActionLayout
+from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
+from gym_attrplan.models.examples import Examples
+from gym_attrplan.models.fitting import Array, Inputs, seeded
+
+
+class SingleActionModel(nn.Module, ABC):
+    """A network over observations, for worlds where one action makes one transition.
+
+    A subclass gives :meth:`make_head` and says what is asked of it. Everything learned is in
+    ``state_dict()``.
+
+    Args:
+        observation_space: Of one environment, with or without the goal keys.
+        action_space: ``Discrete`` or a bounded ``Box``.
+        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
+        action_choices: How many numbers at the front of a box are scores of choices.
+        n_features: Length of the features of images and words.
+        net_arch: Sizes of the last hidden layers; None for the model's own.
+        device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+        seed: Of the first weights, the held-out part and the order of examples.
+
+    Raises:
+        InvalidEnvironment: If the action space is another.
+    """
+
+    n_examples: torch.Tensor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        attribute_space: Sizes,
+        *,
+        action_choices: int = 0,
+        n_features: int = 128,
+        net_arch: tuple[int, ...] | list[int] | None = None,
+        device: torch.device | str = "auto",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.attribute_space = AttributeSpace(attribute_space)
+        self.layout = ActionLayout.of(action_space, n_choices=action_choices)
+        self.seed = seed
+        self._parts = observation_parts(observation_space)
+        options = {} if net_arch is None else {"net_arch": net_arch}
+        with seeded(seed):
+            self.encoder = ObservationEncoder(self._parts, n_features)
+            self.head = self.make_head(self.encoder.n_features, **options)
+        self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
+        self._initial = copy.deepcopy(self.state_dict())
+        self.to(get_device(device))
+
+    @abstractmethod
+    def make_head(self, n_features: int, **options: Any) -> Any:
+        """The last layers, on so many features."""
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has been trained."""
+        return bool(self.n_examples)
+
+    def _begin_fit(self, examples: Examples) -> Inputs:
+        """Start from the first weights; what the examples show.
+
+        Raises:
+            InvalidData: If there are too few examples, or lengths differ.
+        """
+        examples.checked(self.attribute_space)
+        self.load_state_dict(self._initial)
+        inputs = examples.inputs()
+        self.encoder.learn_scale(inputs)
+        return inputs
+
+    def _rows(self, observations: Mapping[str, Array], *others: str) -> dict[str, Array]:
+        """The parts that the model reads, and others.
+
+        Raises:
+            NotFitted: If the model knows nothing yet.
+        """
+        if not self.is_fitted:
+            name = type(self).__name__
+            raise NotFitted(f"the {name} has learned nothing yet. Call fit(examples) first.")
+        return {key: observations[key] for key in (*self._parts, *others)}

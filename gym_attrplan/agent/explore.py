@@ -8,5 +8,7 @@ EXPLORATIONS: dict[str, BonusFormula | None] = {
     "bonus": normalized_count_bonus,
     "count_bonus": count_bonus,
     "random": None,
+    "surprise": None,
 }
-"""How to explore: paid (N/t + 0.001)^-0.5 a transition, paid N^-0.5, or not at all."""
+"""How to explore: paid (N/t + 0.001)^-0.5 a transition, paid N^-0.5, not paid at all, or led by a
+forward model to what is rare (``low_level="inverse"`` only)."""

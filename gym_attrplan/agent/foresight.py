@@ -96,6 +96,23 @@ class Foresight:
 
         return self._best(judge, len(goals))
 
+    def seek(self, observations: Mapping[str, Array], worth: npt.ArrayLike) -> Choice:
+        """For each row the action that changes something and is worth most on average.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
+            worth: ``(n_attributes, n_values)`` what each value is worth.
+        """
+        achieved = observations["achieved_goal"]
+
+        def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
+            vectors, _, worths = self.model.foresee(observations, candidates, worth)
+            stays = (vectors == achieved[:, None]).all(axis=2)
+            costs = np.where(stays, np.inf, -worths.astype(np.float64))
+            return costs, vectors, np.full(costs.shape, -1)
+
+        return self._best(judge, len(achieved))
+
     def _best(self, judge: Judge, n: int) -> Choice:
         """The cheapest of all candidates, by a function that judges them."""
         rows = np.arange(n)
@@ -122,7 +139,7 @@ class Foresight:
         self, achieved: IntArray, goals: IntArray, outcomes: Outcomes, planner: Planner
     ) -> tuple[npt.NDArray[np.float64], Rows]:
         """``(n, m)`` what each action and the way on cost, and the nodes they lead to."""
-        vectors, probs = outcomes
+        vectors, probs, _ = outcomes
         n, m, k = vectors.shape
         targets = planner.counts.index.find(vectors.reshape(-1, k)).astype(np.int64).reshape(n, m)
         costs = planner.step_cost - np.log(np.maximum(probs.astype(np.float64), 1e-12))
@@ -173,7 +190,7 @@ class Foresight:
 
     def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
         """Every outcome that some action makes likely, once: the states' places, the vectors."""
-        vectors, probs = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
+        vectors, probs, _ = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
         changes = (vectors != rows["achieved_goal"][:, None]).any(axis=2) & (probs >= MIN_PROB)
         state, action = np.nonzero(changes)
         outcome = vectors[state, action]

@@ -76,10 +76,14 @@ class InverseLearner(Actor):
         super().learn(total_timesteps, callback, log_interval)
         return self
 
-    def fit_forward(self) -> None:
-        """Fit the forward model to all examples, if it has not been to more: a loaded one has."""
+    def fit_forward(self, **settings: Any) -> None:
+        """Fit the forward model to all examples, if it has not been to more: a loaded one has.
+
+        Args:
+            settings: Fields of :class:`~gym_attrplan.models.fitting.FitSettings` to change.
+        """
         if len(self.examples) > int(self.forward.n_examples):
-            self.forward.fit(self.examples.examples, **self._settings)
+            self.forward.fit(self.examples.examples, **(self._settings | settings))
 
     def predict(
         self,

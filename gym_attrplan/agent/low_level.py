@@ -15,10 +15,10 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import RandomExplorer
+from gym_attrplan.agent.curious import CuriousExplorer
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.phases import ExploreVecEnv
-from gym_attrplan.agent.worlds import action_choices
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
@@ -77,7 +77,7 @@ def build_low_level(agent: AttributePlannerAgent) -> BaseAlgorithm | InverseLear
         agent.hops,
         agent.attribute_space,
         agent.examples,
-        action_choices=action_choices(agent.env),
+        action_choices=agent.action_choices,
         seed=options.seed,
         device=options.device,
         **options.low_level_kwargs,
@@ -91,6 +91,8 @@ def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplor
     worlds = ExploreVecEnv(
         agent.env, agent.counts, formula, scale=options.bonus_scale, examples=agent.examples
     )
+    if options.exploration == "surprise":
+        return CuriousExplorer(worlds, agent.low_level, seed=options.seed)
     if formula is None:
         return RandomExplorer(worlds, seed=options.seed)
     kwargs, common = options.exploration_kwargs, _common(options)

@@ -214,6 +214,8 @@ class Navigator:
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
     ) -> None:
         """Let the forward model choose actions where it sees a way to the goal, or near it."""
+        if self.foresight is None:
+            return
         goals = journey.goals[rows]
         found = self._choose(journey, rows, nodes, goals, observations)
         if self.options.unreachable != "nearest":
@@ -241,8 +243,9 @@ class Navigator:
         observations: Observations,
     ) -> BoolArray:
         """Note the forward model's choices for rows; ``(n,)`` for which it has one."""
-        if self.foresight is None or not len(rows):
-            return np.zeros(len(rows), np.bool_)
+        if not len(rows):
+            return np.zeros(0, np.bool_)
+        assert self.foresight is not None
         choice = self.foresight.choose(
             {key: part[rows] for key, part in observations.items()},
             goals,

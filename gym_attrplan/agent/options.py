@@ -101,6 +101,11 @@ class AgentOptions:
         return self.low_level == "inverse"
 
     def _check_ranges(self) -> None:
+        if self.exploration == "surprise" and not self.is_inverse:
+            raise InvalidOption(
+                'exploration="surprise" needs a forward model, which low_level="inverse" has; '
+                f"received low_level={self.low_level!r}."
+            )
         if self.is_inverse and self.max_hop_steps != 1:
             raise InvalidOption(
                 'with low_level="inverse" a hop is one action, max_hop_steps=1; '

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,10 @@ def _set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
 
 def end_episodes(venv: VecEnv, where: BoolArray) -> None:
     """Have worlds begin a new episode soon, if they can be told to; others run to their own end."""
-    try:
+    if venv.has_attr("truncate_episodes"):
         venv.env_method("truncate_episodes", where)
-    except AttributeError:
-        with suppress(AttributeError):
-            venv.env_method("truncate_episode", indices=np.flatnonzero(where).tolist())
+    elif venv.has_attr("truncate_episode"):
+        venv.env_method("truncate_episode", indices=np.flatnonzero(where).tolist())
 
 
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:

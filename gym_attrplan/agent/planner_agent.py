@@ -24,7 +24,7 @@ from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
 from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
 from gym_attrplan.agent.training import Training
-from gym_attrplan.agent.worlds import Worlds, as_vec_env, attribute_space
+from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
@@ -45,7 +45,8 @@ class AttributePlannerAgent:
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
             one action makes one transition.
-        exploration: ``"bonus"``, ``"count_bonus"`` or ``"random"``.
+        exploration: ``"bonus"``, ``"count_bonus"``, ``"random"``, or with an inverse model
+            ``"surprise"``: on to what is rare, by foresight.
         planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
         options: What else there is to choose, each a field of :class:`AgentOptions`.
 
@@ -91,6 +92,7 @@ class AttributePlannerAgent:
         self.attribute_space = attribute_space(venv)
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
+        self.action_choices = action_choices(venv)
         self.counts = TransitionCounts(self.attribute_space) if counts is None else counts
         self.attempts = AttemptBuffer(
             self.observation_space, capacity=500_000 if options.is_inverse else 30_000

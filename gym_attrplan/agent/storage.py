@@ -15,7 +15,7 @@ import gym_attrplan
 from gym_attrplan.agent.lessons import new_success_model
 from gym_attrplan.agent.navigator import PlannerOptions
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.worlds import SpacesOnly, Worlds, action_choices
+from gym_attrplan.agent.worlds import SpacesOnly, Worlds
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
 from gym_attrplan.error import InvalidArchive
@@ -49,7 +49,7 @@ def save(agent: AttributePlannerAgent, path: str | Path) -> None:
         "attributes": agent.attribute_space.table,
         "observation_space": space_to_json(agent.observation_space),
         "action_space": space_to_json(agent.action_space),
-        "action_choices": action_choices(agent.env),
+        "action_choices": agent.action_choices,
     }
     entries = {
         "agent.json": json.dumps(about, indent=1).encode(),

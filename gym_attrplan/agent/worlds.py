@@ -53,11 +53,9 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
     Raises:
         InvalidEnvironment: If they have none.
     """
-    try:
-        space = venv.get_attr("attribute_space", indices=[0])[0]
-        venv.get_attr("terminate_on_success", indices=[0])
-    except AttributeError:
-        space = None
+    # Asked first: a process that lacks what it is asked for does not answer, it dies.
+    known = venv.has_attr("attribute_space") and venv.has_attr("terminate_on_success")
+    space = venv.get_attr("attribute_space", indices=[0])[0] if known else None
     if not isinstance(space, AttributeSpace):
         raise InvalidEnvironment(
             "the agent plans over attributes and this environment has none: wrap it in "
@@ -68,10 +66,7 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
 
 def action_choices(venv: VecEnv) -> int:
     """How many numbers at the front of an action are scores of choices, if the worlds say so."""
-    try:
-        return int(venv.get_attr("action_choices")[0])
-    except AttributeError:
-        return 0
+    return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
 
 
 def _is_monitored(env: gym.Env[Any, Any]) -> bool:

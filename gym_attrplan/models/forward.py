@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,10 +35,17 @@ _CHUNK = 1 << 16  # (state, action) pairs judged at a time
 
 
 class Outcomes(NamedTuple):
-    """What actions would do: the likeliest vectors ``(…, n_attributes)``, and how likely."""
+    """What actions would do.
+
+    Attributes:
+        vectors: ``(…, n_attributes)`` the likeliest outcome.
+        probs: How likely it is.
+        worths: What all possible outcomes are worth on average.
+    """
 
     vectors: IntArray
     probs: npt.NDArray[np.float32]
+    worths: npt.NDArray[np.float32]
 
 
 class ForwardHead(nn.Module):
@@ -168,38 +175,49 @@ class ForwardModel(SingleActionModel):
         error = 1.0 - float((blocks.argmax(2) == truth).all(1).double().mean())
         return ForwardReport(len(examples), fit.epochs, fit.loss, error)
 
-    def foresee(self, observations: Mapping[str, Array], actions: Array) -> Outcomes:
+    def foresee(
+        self, observations: Mapping[str, Array], actions: Array, worth: npt.ArrayLike = 0.0
+    ) -> Outcomes:
         """The likeliest outcome of several actions in each state.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
             actions: ``(n, m, …)`` as a model has them, or ``(m, …)``: the same for every state.
+            worth: ``(n_attributes, n_values)`` what each value is worth; worths add up.
 
         Returns:
-            Vectors ``(n, m, n_attributes)`` and their calibrated probabilities ``(n, m)``.
+            Vectors ``(n, m, n_attributes)``, their calibrated probabilities ``(n, m)``, and the
+            expected worths ``(n, m)``.
 
         Raises:
             NotFitted: Before :meth:`fit`.
         """
+        table = torch.as_tensor(worth, dtype=torch.float32, device=self.head.temperatures.device)
+        parts: list[list[Array]] = [[], [], []]
+        for blocks in self._log_probs(observations, actions):
+            best = blocks.max(-1)
+            worth_now = (blocks.exp() * table).sum((-2, -1))
+            answers = best.indices.to(torch.int16), best.values.sum(-1).exp(), worth_now
+            for part, answer in zip(parts, answers, strict=True):
+                part.append(answer.cpu().numpy())
+        vectors, probs, worths = map(np.concatenate, parts)
+        return Outcomes(vectors.astype(self.attribute_space.dtype), probs, worths)
+
+    def _log_probs(
+        self, observations: Mapping[str, Array], actions: Array
+    ) -> Iterator[torch.Tensor]:
+        """Calibrated ``(some of n, m, n_attributes, n_values)``, a few states at a time."""
         rows = self._rows(observations)
         attributes = np.asarray(observations[GOAL_KEYS[0]])
         n, n_actions = len(attributes), actions.shape[-2]
         actions = np.broadcast_to(actions, (n, n_actions, actions.shape[-1]))
         device, step = self.head.temperatures.device, max(1, _CHUNK // n_actions)
-        vectors, probs = [], []
         for i in range(0, max(n, 1), step):
             seen = {key: to_tensor(row[i : i + step]).to(device) for key, row in rows.items()}
             now = to_tensor(attributes[i : i + step]).to(device)
             logits = self._judge(seen, now, to_tensor(actions[i : i + step]).to(device))
-            best = (
-                (self.head.answers(logits) / self.head.temperatures[:, None])
-                .log_softmax(-1)
-                .max(-1)
-            )
-            vectors.append(best.indices.to(torch.int16).cpu().numpy())
-            probs.append(best.values.sum(-1).exp().cpu().numpy())
-        dtype = self.attribute_space.dtype
-        return Outcomes(np.concatenate(vectors).astype(dtype), np.concatenate(probs))
+            blocks = self.head.answers(logits) / self.head.temperatures[:, None]
+            yield blocks.log_softmax(-1)
 
     def _judge(self, rows: Inputs, now: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """``(n, …)`` states and ``(n, m, …)`` actions → ``(n, m, n_logits)``; states seen once."""

@@ -171,11 +171,46 @@ def test_examples_are_for_inverse_agents_only():
 def test_what_an_inverse_model_cannot_do_is_said_at_once():
     with pytest.raises(InvalidOption, match="max_hop_steps=1; received 5"):
         make_agent(max_hop_steps=5)
+    with pytest.raises(InvalidOption, match=r"surprise.*received low_level='ppo'"):
+        make_agent(low_level="ppo", exploration="surprise")
     switches = gym.wrappers.TimeLimit(Ring(), 5)
     switches.action_space = spaces.MultiBinary(2)
     many = AttributeWrapper(switches, {"place": N_PLACES}, lambda env, obs: [env.unwrapped.place])
     with pytest.raises(InvalidEnvironment, match="low_level"):
         make_agent(many)
+
+
+class Ladder(gym.Env):
+    """On each rung one of four actions climbs, which the observation shows; any other falls."""
+
+    def __init__(self):
+        self.action_space = spaces.Discrete(4)
+        self.observation_space = spaces.Box(0, 1, (4,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.rung = 0
+        return self._observe(), {}
+
+    def step(self, action):
+        self.rung = min(self.rung + 1, 9) if action == self.right else 0
+        return self._observe(), 0.0, False, False, {}
+
+    def _observe(self):
+        self.right = int(self.np_random.integers(4))
+        return np.eye(4, dtype=np.float32)[self.right]
+
+
+def ladder():
+    env = gym.wrappers.TimeLimit(Ladder(), 30)
+    return AttributeWrapper(env, {"rung": 10}, lambda env, obs: [env.unwrapped.rung])
+
+
+@pytest.mark.parametrize(("exploration", "least", "most"), [("random", 4, 8), ("surprise", 10, 10)])
+def test_surprise_climbs_where_chance_falls(exploration, least, most, monkeypatch):
+    monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 400)
+    agent = make_agent(ladder(), exploration=exploration, exploration_fraction=1.0).learn(1_600)
+    assert least <= agent.counts.n_nodes <= most
 
 
 # --- foresight by itself --------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -20,7 +21,7 @@ from stable_baselines3.common.callbacks import (
 )
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper, PlannerOptions
@@ -124,6 +125,15 @@ def test_it_learns_in_one_environment_a_vec_env_or_a_vector(kind):
     agent = make_agent(env).learn(600)
     assert agent.num_timesteps >= 600
     assert agent.counts.n_edges >= 4
+
+
+def test_worlds_in_processes_survive_hops_without_a_neighbour_and_are_not_needed_to_save(tmp_path):
+    make = partial(gym.make, "gym_attrplan:AttrSwitches-v0")
+    worlds = SubprocVecEnv([make] * 2, start_method="spawn")
+    agent = make_agent(worlds, exploration_fraction=0.0).learn(64)  # nothing was explored
+    worlds.close()
+    agent.save(tmp_path / "agent")
+    assert AttributePlannerAgent.load(tmp_path / "agent").num_timesteps == agent.num_timesteps
 
 
 @pytest.mark.parametrize("low_level", ["ppo", "a2c", "reinforce", "dqn", PPO])

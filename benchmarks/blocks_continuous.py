@@ -33,6 +33,7 @@ from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.envs.blocks import BlocksRules, DropTable
 from gym_attrplan.models.actions import ActionLayout
+from gym_attrplan.models.answers import AttributeLogits
 from gym_attrplan.models.forward import Outcomes
 
 ENV_ID = "AttrBlocksContinuous-v0"
@@ -61,18 +62,19 @@ class Physics:
     def __init__(self, venv: DummyVecEnv) -> None:
         self.layout = ActionLayout.of(venv.action_space, n_choices=RULES.n_blocks)
         self._table = DropTable(RULES)
+        self._answers = AttributeLogits(np.full(len(RULES.attributes), 2))
         self._rng = np.random.default_rng(0)
 
     def foresee(self, observations: dict[str, np.ndarray], actions: np.ndarray) -> Outcomes:
         """What each drop does, as far as one trial tells."""
-        vectors = np.zeros((*actions.shape[:2], len(RULES.attributes)), np.int8)
+        vectors = np.zeros((*actions.shape[:2], len(RULES.attributes)), np.int64)
         for i, poses in enumerate(self._poses(observations["observation"])):
             for j, (block, x, y) in enumerate(actions[i]):
                 self._table.place(poses)
                 self._table.drop(int(block), (x, y), self._rng)
                 vectors[i, j] = self._table.attributes
-        shape = actions.shape[:2]
-        return Outcomes(vectors, np.full(shape, 0.95, np.float32), np.zeros(shape, np.float32))
+        sure = torch.nn.functional.one_hot(torch.from_numpy(vectors), 2).float()
+        return Outcomes((0.998 * sure + 0.001).log(), self._answers, np.int8)
 
     def _poses(self, states: np.ndarray) -> np.ndarray:
         """``(n, n_blocks, 7)`` poses that look as the observations do."""

@@ -12,7 +12,7 @@ from gym_attrplan.agent.actors import Observations, RandomExplorer
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.attributes.space import IntArray
-from gym_attrplan.wrappers.bonus import normalized_count_bonus
+from gym_attrplan.models.fitting import to_tensor
 
 FIRST_FIT = 5_000
 """Examples after which the forward model is first fitted; then again whenever they have doubled."""
@@ -21,16 +21,20 @@ ROWS_A_FIT = 4_000_000
 MAX_EPOCHS = 100
 """A fit sees about so many rows, few examples therefore more often, up to so many times."""
 
+FLOOR = 0.001
+"""Pairs of values rarer than this share pay no more than it would."""
+
 RANDOM_SHARE = 0.1
 """Of all actions so many stay random: a model that is wrong must get to see that it is."""
 
 
 class CuriousExplorer(RandomExplorer):
-    """Takes the action whose outcome is expected to earn most, if each value pays by its rarity.
+    """Takes the action whose outcome is expected to earn most, if values pay by their rarity.
 
-    Paying for whole descriptions does not help where nearly every one is new. Here each value of
-    each attribute pays the bonus (N/t + 0.001)^-0.5 by itself: three blocks on one another earn
-    much, where random drops hardly ever stack two. What is visited often stops being rare.
+    Paying for whole descriptions does not help where nearly every one is new. Here each pair of
+    attributes' values pays one over the share of descriptions that have it: a block on a block on a
+    third earns much, where random drops hardly ever stack two. What is visited often stops being
+    rare, so in the end all pairs are seen alike.
 
     Args:
         venv: Worlds that keep what every action did.
@@ -43,8 +47,9 @@ class CuriousExplorer(RandomExplorer):
         self._learner = learner
         self._rng = np.random.default_rng(seed)
         self._next_fit = FIRST_FIT
-        sizes = learner.forward.attribute_space.sizes
-        self._seen = np.ones((len(sizes), int(sizes.max())))  # as if each value had been seen once
+        n_words = learner.forward.head.answers.n_logits
+        self._seen = np.zeros((n_words, n_words))
+        self._n_seen = 0
 
     def _act(self, observations: Observations) -> npt.NDArray[Any]:
         self._count(observations["achieved_goal"])
@@ -62,9 +67,10 @@ class CuriousExplorer(RandomExplorer):
         return actions
 
     def _count(self, vectors: IntArray) -> None:
-        for column, values in enumerate(vectors.T):
-            np.add.at(self._seen[column], values, 1.0)
+        words = self._learner.forward.head.answers.one_hot(to_tensor(vectors)).double()
+        self._seen += (words.T @ words).numpy()
+        self._n_seen += len(vectors)
 
     def _worth(self) -> npt.NDArray[np.float64]:
-        """``(n_attributes, n_values)`` the bonus of each value."""
-        return normalized_count_bonus(self._seen, self._seen[0].sum())
+        """``(n_logits, n_logits)`` what each pair pays; one never seen may be impossible."""
+        return np.where(self._seen > 0, 1.0 / (self._seen / self._n_seen + FLOOR), 0.0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
 from gym_attrplan.models.forward import ForwardModel, Outcomes
 
@@ -22,6 +22,12 @@ MIN_PROB = 0.5
 N_BEST = 16
 NEARBY = 0.04
 """Around so many of the best actions others are drawn, so far off in shares of the range."""
+
+N_NEIGHBOURS = 15
+"""So many neighbours in the graph are aimed at, beside the goal and what is likeliest anyway."""
+
+MIN_CHANCE = 1e-3
+"""What an action has less of a chance to bring about, it is no way to."""
 
 _CHUNK = 2_048  # states imagined at a time
 
@@ -38,6 +44,29 @@ class Choice(NamedTuple):
     def found(self) -> npt.NDArray[np.bool_]:
         """``(n,)`` whether any action leads on."""
         return np.isfinite(self.costs)
+
+
+class Aims(NamedTuple):
+    """What actions may aim at: ``(n, k, …)`` vectors, which may be partial, nodes and costs."""
+
+    vectors: IntArray
+    nodes: Rows
+    costs: npt.NDArray[np.float64]
+
+    def improve(
+        self, costs: npt.NDArray[np.float64], targets: Rows, outcomes: Outcomes
+    ) -> tuple[npt.NDArray[np.float64], IntArray, Rows]:
+        """``(n, m)`` costs, vectors and nodes, of the likeliest outcomes or of a cheaper aim."""
+        chances = outcomes.chances(self.vectors).astype(np.float64)
+        aimed = np.where(chances < np.log(MIN_CHANCE), np.inf, self.costs[:, None] - chances)
+        best = aimed.argmin(axis=2)
+        row, column = np.nonzero(np.take_along_axis(aimed, best[..., None], 2)[..., 0] < costs)
+        aim = best[row, column]
+        named, vectors = self.vectors[row, aim], outcomes.vectors.copy()
+        vectors[row, column] = np.where(named == FREE, vectors[row, column], named)
+        costs, targets = costs.copy(), targets.copy()
+        costs[row, column], targets[row, column] = aimed[row, column, aim], self.nodes[row, aim]
+        return costs, vectors, targets
 
 
 class Foresight:
@@ -77,6 +106,10 @@ class Foresight:
     ) -> Choice:
         """For each row the action whose own cost and the way on from where it leads are least.
 
+        An action is judged by its likeliest outcome, by its chance to meet the goal at once, and by
+        its chances to lead to the best neighbours in the graph: what works once in five times may
+        still be the best there is.
+
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
             goals: ``(n, n_attributes)``.
@@ -85,31 +118,56 @@ class Foresight:
             nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
             memory: What the running episodes make dearer.
         """
+        achieved = observations["achieved_goal"]
+        aims = self._aims(goals, planner, envs, nodes, memory)
 
         def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
             outcomes = self.model.foresee(observations, candidates)
-            costs, targets = self._costs(observations["achieved_goal"], goals, outcomes, planner)
+            costs, targets = self._costs(achieved, goals, outcomes, planner)
             if memory is not None:
                 row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
                 costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
-            return costs, outcomes.vectors, targets
+            return aims.improve(costs, targets, outcomes)
 
         return self._best(judge, len(goals))
 
-    def seek(self, observations: Mapping[str, Array], worth: npt.ArrayLike) -> Choice:
+    def _aims(
+        self,
+        goals: IntArray,
+        planner: Planner,
+        envs: Rows,
+        nodes: Rows,
+        memory: EpisodeMemory | None,
+    ) -> Aims:
+        """The goals themselves, and the neighbours through which the graph would go."""
+        index = planner.counts.index
+        neighbours = planner.best_neighbours(nodes, goals, N_NEIGHBOURS)
+        vectors = index.vectors(np.maximum(neighbours, 0).ravel())
+        targets = np.concatenate([index.find(goals)[:, None], neighbours], axis=1)
+        costs = np.full(targets.shape, planner.step_cost)
+        for i, goal in enumerate(goals):
+            distances = planner.distances(goal)[neighbours[i]]
+            costs[i, 1:] += np.where(neighbours[i] >= 0, distances, np.inf)
+        if memory is not None:
+            row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
+            costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
+        vectors = np.concatenate([goals[:, None], vectors.reshape(*neighbours.shape, -1)], axis=1)
+        return Aims(vectors, targets, costs)
+
+    def seek(self, observations: Mapping[str, Array], pairs: npt.NDArray[np.float64]) -> Choice:
         """For each row the action that changes something and is worth most on average.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
-            worth: ``(n_attributes, n_values)`` what each value is worth.
+            pairs: What each pair of values is worth, see :meth:`Outcomes.worth`.
         """
         achieved = observations["achieved_goal"]
 
         def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
-            vectors, _, worths = self.model.foresee(observations, candidates, worth)
-            stays = (vectors == achieved[:, None]).all(axis=2)
-            costs = np.where(stays, np.inf, -worths.astype(np.float64))
-            return costs, vectors, np.full(costs.shape, -1)
+            outcomes = self.model.foresee(observations, candidates)
+            stays = (outcomes.vectors == achieved[:, None]).all(axis=2)
+            costs = np.where(stays, np.inf, -outcomes.worth(pairs).astype(np.float64))
+            return costs, outcomes.vectors, np.full(costs.shape, -1)
 
         return self._best(judge, len(achieved))
 
@@ -139,7 +197,7 @@ class Foresight:
         self, achieved: IntArray, goals: IntArray, outcomes: Outcomes, planner: Planner
     ) -> tuple[npt.NDArray[np.float64], Rows]:
         """``(n, m)`` what each action and the way on cost, and the nodes they lead to."""
-        vectors, probs, _ = outcomes
+        vectors, probs = outcomes.vectors, outcomes.probs
         n, m, k = vectors.shape
         targets = planner.counts.index.find(vectors.reshape(-1, k)).astype(np.int64).reshape(n, m)
         costs = planner.step_cost - np.log(np.maximum(probs.astype(np.float64), 1e-12))
@@ -190,10 +248,10 @@ class Foresight:
 
     def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
         """Every outcome that some action makes likely, once: the states' places, the vectors."""
-        vectors, probs, _ = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
-        changes = (vectors != rows["achieved_goal"][:, None]).any(axis=2) & (probs >= MIN_PROB)
-        state, action = np.nonzero(changes)
-        outcome = vectors[state, action]
+        foreseen = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
+        changes = (foreseen.vectors != rows["achieved_goal"][:, None]).any(axis=2)
+        state, action = np.nonzero(changes & (foreseen.probs >= MIN_PROB))
+        outcome = foreseen.vectors[state, action]
         keys = np.concatenate([state[:, None], outcome], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
         return state[first], outcome[first]

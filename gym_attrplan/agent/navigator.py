@@ -43,6 +43,8 @@ class PlannerOptions:
             outcome is nearest to the goal; π acts where it sees no way.
         edges: What the graph is made of: what was counted (``table``), what the forward model
             believes possible (``model``), or ``both``; without a forward model the table.
+        step_cost: Cost of a hop beside its improbability, in nats. A hop that fails can mostly be
+            tried again, so what counts is time: 1/p tries cost about 1 - log p.
     """
 
     estimator: str = "beta_mean"
@@ -53,6 +55,7 @@ class PlannerOptions:
     unreachable: Literal["nearest", "explore"] = "nearest"
     forward: bool = True
     edges: Literal["table", "model", "both"] = "both"
+    step_cost: float = 1.0
 
 
 PLANNERS = {
@@ -65,6 +68,7 @@ PLANNERS = {
         retry_cost=0.0,
         forward=False,
         edges="table",
+        step_cost=1e-3,
     ),
 }
 """The default, better than the paper's; and the paper's, to the letter."""
@@ -139,7 +143,12 @@ class Navigator:
     ) -> None:
         self.options = options
         trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
-        self.planner = Planner(counts, estimator=options.estimator, max_trees=max(256, trees))
+        self.planner = Planner(
+            counts,
+            estimator=options.estimator,
+            step_cost=options.step_cost,
+            max_trees=max(256, trees),
+        )
         self.foresight = foresight if options.forward else None
         self.max_hop_steps = max_hop_steps
         self.success_probs = success_probs if options.first_edge else None

@@ -26,6 +26,7 @@ class AttributeLogits(nn.Module):
 
     _places: torch.Tensor
     _first: torch.Tensor
+    _there: torch.Tensor
 
     def __init__(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
         super().__init__()
@@ -37,11 +38,17 @@ class AttributeLogits(nn.Module):
         self.n_logits = int(sizes.sum())
         self.register_buffer("_places", torch.from_numpy(places), persistent=False)
         self.register_buffer("_first", torch.from_numpy(first), persistent=False)
+        there = np.flatnonzero(values < sizes[:, None])
+        self.register_buffer("_there", torch.from_numpy(there), persistent=False)
 
     def forward(self, logits: torch.Tensor) -> torch.Tensor:
         """``(…, n_logits)`` → ``(…, n_attributes, largest size)``."""
         padded = functional.pad(logits, (0, 1), value=-torch.inf)
         return padded[..., self._places.to(logits.device)]
+
+    def flat(self, blocks: torch.Tensor) -> torch.Tensor:
+        """``(…, n_attributes, largest size)`` → ``(…, n_logits)``: what :meth:`forward` undoes."""
+        return blocks.flatten(-2)[..., self._there.to(blocks.device)]
 
     def loss(self, logits: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
         """Cross entropy of whole vectors ``(n, n_attributes)``: summed over attributes, mean."""
@@ -52,6 +59,8 @@ class AttributeLogits(nn.Module):
         return total / len(vectors)
 
     def one_hot(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Vectors ``(n, n_attributes)`` → ``(n, n_logits)`` with a one for each value."""
-        words = torch.zeros((len(vectors), self.n_logits), device=vectors.device)
-        return words.scatter_(1, vectors.long() + self._first.to(vectors.device), 1.0)
+        """Vectors ``(…, n_attributes)`` → ``(…, n_logits)``, a one for each value; -1 has none."""
+        words = torch.zeros((*vectors.shape[:-1], self.n_logits + 1), device=vectors.device)
+        places = vectors.long() + self._first.to(vectors.device)
+        places = torch.where(vectors >= 0, places, self.n_logits)
+        return words.scatter_(-1, places, 1.0)[..., :-1]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,18 +34,40 @@ ACTION = "action"
 _CHUNK = 1 << 16  # (state, action) pairs judged at a time
 
 
-class Outcomes(NamedTuple):
-    """What actions would do.
+class Outcomes:
+    """What actions would do, as far as a forward model knows.
 
-    Attributes:
-        vectors: ``(…, n_attributes)`` the likeliest outcome.
-        probs: How likely it is.
-        worths: What all possible outcomes are worth on average.
+    Args:
+        logs: ``(n, m, n_attributes, n_values)`` calibrated logarithms of each value's chance after
+            each of m actions in n states; ``-inf`` where an attribute lacks a value.
+        answers: The layout of the values.
+        dtype: Of attribute vectors.
     """
 
-    vectors: IntArray
-    probs: npt.NDArray[np.float32]
-    worths: npt.NDArray[np.float32]
+    def __init__(self, logs: torch.Tensor, answers: AttributeLogits, dtype: Any) -> None:
+        self._logs, self._answers = logs, answers
+        best = logs.max(-1)
+        self.vectors: IntArray = best.indices.cpu().numpy().astype(dtype)
+        """``(n, m, n_attributes)`` the likeliest outcomes."""
+        self.probs: npt.NDArray[np.float32] = best.values.sum(-1).exp().cpu().numpy()
+        """``(n, m)`` how likely they are."""
+
+    def chances(self, goals: IntArray) -> npt.NDArray[np.float32]:
+        """``(n, m, k)`` logarithms of the chances to meet goals ``(n, k, …)``; -1 is free."""
+        named = self._answers.one_hot(to_tensor(goals).to(self._logs.device))
+        logs = self._answers.flat(self._logs) @ named.transpose(1, 2)
+        return np.asarray(logs.cpu().numpy())
+
+    def worth(self, pairs: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+        """``(n, m)`` what all that may happen is worth on average.
+
+        Args:
+            pairs: ``(n_logits, n_logits)`` what each pair of values is worth, laid out as in
+                :meth:`AttributeLogits.one_hot`; worths add up over all pairs.
+        """
+        table = torch.as_tensor(pairs).float().to(self._logs.device)
+        shares = self._answers.flat(self._logs).exp()
+        return np.asarray((shares @ table * shares).sum(-1).cpu().numpy())
 
 
 class ForwardHead(nn.Module):
@@ -175,49 +197,29 @@ class ForwardModel(SingleActionModel):
         error = 1.0 - float((blocks.argmax(2) == truth).all(1).double().mean())
         return ForwardReport(len(examples), fit.epochs, fit.loss, error)
 
-    def foresee(
-        self, observations: Mapping[str, Array], actions: Array, worth: npt.ArrayLike = 0.0
-    ) -> Outcomes:
-        """The likeliest outcome of several actions in each state.
+    def foresee(self, observations: Mapping[str, Array], actions: Array) -> Outcomes:
+        """What several actions would do in each state.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
             actions: ``(n, m, …)`` as a model has them, or ``(m, …)``: the same for every state.
-            worth: ``(n_attributes, n_values)`` what each value is worth; worths add up.
-
-        Returns:
-            Vectors ``(n, m, n_attributes)``, their calibrated probabilities ``(n, m)``, and the
-            expected worths ``(n, m)``.
 
         Raises:
             NotFitted: Before :meth:`fit`.
         """
-        table = torch.as_tensor(worth, dtype=torch.float32, device=self.head.temperatures.device)
-        parts: list[list[Array]] = [[], [], []]
-        for blocks in self._log_probs(observations, actions):
-            best = blocks.max(-1)
-            worth_now = (blocks.exp() * table).sum((-2, -1))
-            answers = best.indices.to(torch.int16), best.values.sum(-1).exp(), worth_now
-            for part, answer in zip(parts, answers, strict=True):
-                part.append(answer.cpu().numpy())
-        vectors, probs, worths = map(np.concatenate, parts)
-        return Outcomes(vectors.astype(self.attribute_space.dtype), probs, worths)
-
-    def _log_probs(
-        self, observations: Mapping[str, Array], actions: Array
-    ) -> Iterator[torch.Tensor]:
-        """Calibrated ``(some of n, m, n_attributes, n_values)``, a few states at a time."""
         rows = self._rows(observations)
         attributes = np.asarray(observations[GOAL_KEYS[0]])
         n, n_actions = len(attributes), actions.shape[-2]
         actions = np.broadcast_to(actions, (n, n_actions, actions.shape[-1]))
         device, step = self.head.temperatures.device, max(1, _CHUNK // n_actions)
+        parts = []
         for i in range(0, max(n, 1), step):
             seen = {key: to_tensor(row[i : i + step]).to(device) for key, row in rows.items()}
             now = to_tensor(attributes[i : i + step]).to(device)
             logits = self._judge(seen, now, to_tensor(actions[i : i + step]).to(device))
             blocks = self.head.answers(logits) / self.head.temperatures[:, None]
-            yield blocks.log_softmax(-1)
+            parts.append(blocks.log_softmax(-1))
+        return Outcomes(torch.cat(parts), self.head.answers, self.attribute_space.dtype)
 
     def _judge(self, rows: Inputs, now: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """``(n, …)`` states and ``(n, m, …)`` actions → ``(n, m, n_logits)``; states seen once."""

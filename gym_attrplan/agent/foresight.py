@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
+from gym_attrplan.graph.nearest import best_neighbours
 from gym_attrplan.models.forward import ForwardModel, Outcomes
 
 Array = npt.NDArray[Any]
@@ -141,9 +142,11 @@ class Foresight:
     ) -> Aims:
         """The goals themselves, and the neighbours through which the graph would go."""
         index = planner.counts.index
-        neighbours = planner.best_neighbours(nodes, goals, N_NEIGHBOURS)
+        neighbours = best_neighbours(planner, nodes, goals, N_NEIGHBOURS)
         vectors = index.vectors(np.maximum(neighbours, 0).ravel())
-        targets = np.concatenate([index.find(goals)[:, None], neighbours], axis=1)
+        whole = (goals != FREE).all(axis=1)
+        goal_nodes = np.where(whole, index.find(np.where(whole[:, None], goals, 0)), -1)
+        targets = np.concatenate([goal_nodes[:, None], neighbours], axis=1)
         costs = np.full(targets.shape, planner.step_cost)
         for i, goal in enumerate(goals):
             distances = planner.distances(goal)[neighbours[i]]

@@ -1,12 +1,16 @@
-"""What to head for when a goal cannot be reached: the reachable node that meets most of it."""
+"""What to head for: the best neighbours, or where a goal is out of reach what meets most of it."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csgraph, csr_array
 
 from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph.costs import edge_costs
 from gym_attrplan.graph.planner import Planner
+from gym_attrplan.graph.ragged import expand_rows
 
 
 def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
@@ -32,3 +36,42 @@ def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
     vectors = planner.counts.index.vectors(reached)
     n_missed = ((vectors != wanted) & (wanted != FREE)).sum(axis=1)
     return int(reached[np.argmin(n_missed)])
+
+
+def best_neighbours(
+    planner: Planner, nodes: npt.NDArray[np.int64], goals: IntArray, n_best: int
+) -> npt.NDArray[np.int64]:
+    """The neighbours through which the ways to the goals are cheapest, the best one first.
+
+    Args:
+        planner: Knows the ways.
+        nodes: ``(n,)`` current nodes; -1, a vector never seen, has no neighbours.
+        goals: ``(n, n_attributes)``; -1 is free.
+        n_best: How many at most.
+
+    Returns:
+        ``(n, n_best)`` node numbers; -1 where there are fewer neighbours that lead on.
+
+    Example:
+        >>> from gym_attrplan.attributes import AttributeSpace
+        >>> from gym_attrplan.graph import TransitionCounts
+        >>> counts = TransitionCounts(AttributeSpace({"floor": 4}))
+        >>> _ = counts.record([[0], [0], [1], [2], [1]], [[1], [2], [3], [1], [0]])
+        >>> best_neighbours(Planner(counts), np.array([0]), np.array([[3]], np.int8), 3)
+        array([[ 1,  2, -1]])
+    """
+    edges, probs = planner.counts.edges(), planner.edge_probs()
+    known = np.flatnonzero(nodes >= 0)
+    owner, places = expand_rows(edges.indptr, nodes[known])
+    owner, target = known[owner], edges.target[places].astype(np.int64)
+    costs = edge_costs(probs[places], planner.step_cost)
+    first, last = (np.searchsorted(owner, known, side=side) for side in ("left", "right"))
+    for row, i, j in zip(known, first, last, strict=True):
+        costs[i:j] += planner.distances(goals[row])[target[i:j]]
+    order = np.lexsort((costs, owner))
+    order = order[costs[order] < np.inf]
+    rank = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
+    order, rank = order[rank < n_best], rank[rank < n_best]
+    best = np.full((len(nodes), n_best), -1)
+    best[owner[order], rank] = target[order]
+    return best

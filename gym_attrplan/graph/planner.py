@@ -216,55 +216,15 @@ class Planner:
         costs = edge_costs(probs, self.step_cost)
         if memory is not None:
             costs += memory.extra_cost(envs[owner], source, target)
-        costs += self._ways_on(nodes, keys, owner, target)
-        best, _ = row_argmin(costs, owner, len(nodes))
-        hops[best >= 0] = target[best[best >= 0]]
-        return hops
-
-    def best_neighbours(
-        self, nodes: npt.ArrayLike, goals: npt.ArrayLike, n_best: int
-    ) -> npt.NDArray[np.int64]:
-        """The neighbours through which the ways to the goals are cheapest, the best one first.
-
-        Args:
-            nodes: ``(n,)`` current nodes; -1, a vector never seen, has no neighbours.
-            goals: ``(n, n_attributes)``, or one goal for all; -1 is free.
-            n_best: How many at most.
-
-        Returns:
-            ``(n, n_best)`` node numbers; -1 where there are fewer neighbours that lead on.
-
-        Raises:
-            InvalidGoal: If a goal does not belong to the space.
-            InvalidGraph: On an empty graph or an unknown node.
-        """
-        self._refresh()
-        numbers = self.counts.index.check_nodes(nodes, lowest=-1)
-        rows = np.flatnonzero(numbers >= 0)
-        owner, places = expand_rows(self._edges.indptr, numbers[rows])
-        owner = rows[owner]
-        target = self._edges.target[places].astype(np.int64)
-        costs = edge_costs(self._probs[places], self.step_cost)
-        costs += self._ways_on(numbers, self._keys(goals, len(numbers)), owner, target)
-        order = np.lexsort((costs, owner))
-        order = order[costs[order] < np.inf]
-        rank = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
-        order, rank = order[rank < n_best], rank[rank < n_best]
-        best = np.full((len(numbers), n_best), -1)
-        best[owner[order], rank] = target[order]
-        return best
-
-    def _ways_on(
-        self, nodes: Places, keys: list[bytes], owner: Places, target: Places
-    ) -> FloatArray:
-        """``(n_edges,)`` cost of the way on from edges' targets; infinite where a goal holds."""
-        costs = np.empty(len(target))
         bounds = np.searchsorted(owner, np.arange(len(nodes) + 1)).tolist()
         for row, (key, first, last) in enumerate(zip(keys, bounds[:-1], bounds[1:], strict=True)):
             distances = self._tree(key).distances
+            # A row whose goal holds already is left without a candidate.
             arrived = nodes[row] >= 0 and distances[nodes[row]] == 0.0
-            costs[first:last] = np.inf if arrived else distances[target[first:last]]
-        return costs
+            costs[first:last] += np.inf if arrived else distances[target[first:last]]
+        best, _ = row_argmin(costs, owner, len(nodes))
+        hops[best >= 0] = target[best[best >= 0]]
+        return hops
 
     # --- the graph as the planner sees it ---------------------------------------------------
 

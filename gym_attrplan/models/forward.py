@@ -63,11 +63,14 @@ class Outcomes:
 
         Args:
             pairs: ``(n_logits, n_logits)`` what each pair of values is worth, laid out as in
-                :meth:`AttributeLogits.one_hot`; worths add up over all pairs.
+                :meth:`AttributeLogits.one_hot`; worths add up over all pairs, of which a value and
+                itself is one.
         """
         table = torch.as_tensor(pairs).float().to(self._logs.device)
         shares = self._answers.flat(self._logs).exp()
-        return np.asarray((shares @ table * shares).sum(-1).cpu().numpy())
+        alone = table.diagonal()
+        both = (shares @ (table - alone.diag()) * shares).sum(-1)
+        return np.asarray((both + shares @ alone).cpu().numpy())
 
 
 class ForwardHead(nn.Module):

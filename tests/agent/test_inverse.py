@@ -7,6 +7,7 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
@@ -18,6 +19,9 @@ from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
 from gym_attrplan.models import Examples, ForwardModel
+from gym_attrplan.models.actions import ActionLayout
+from gym_attrplan.models.answers import AttributeLogits
+from gym_attrplan.models.forward import Outcomes
 
 N_PLACES = 8
 
@@ -266,6 +270,52 @@ def test_what_failed_before_is_not_chosen_again(lamp):
     assert action() == 2
     memory.fail([0], [0], [int(counts.index.find([[2]])[0])])
     assert action() == 1
+
+
+class Dice:
+    """Stands in for a forward model: action 0 lights lamp 1 surely, action 1 lamp 2 with ``p``."""
+
+    def __init__(self, p):
+        self.layout = ActionLayout.of(spaces.Discrete(2))
+        off, on = [1 - 1e-9, 1e-9], [1e-9, 1 - 1e-9]
+        self.logs = torch.tensor([[[on, off], [off, [1 - p, p]]]]).log()
+
+    def foresee(self, observations, actions):
+        return Outcomes(self.logs, AttributeLogits(np.array([2, 2])), np.int8)
+
+
+@pytest.mark.parametrize(("p", "found"), [(0.2, True), (0.0005, False)])
+def test_a_small_chance_to_meet_the_goal_is_taken_where_no_other_way_is_known(p, found):
+    counts = TransitionCounts(AttributeSpace(["lamp 1", "lamp 2"]))
+    counts.record([[0, 0]], [[1, 0]])
+    choice = Foresight(Dice(p), rng=np.random.default_rng(0)).choose(
+        {"achieved_goal": np.zeros((1, 2), np.int8)},
+        np.array([[-1, 1]], np.int8),
+        Planner(counts),
+        envs=np.array([0]),
+        nodes=np.array([0]),
+        memory=None,
+    )
+    assert choice.found.tolist() == [found]
+    if found:
+        assert choice.actions.tolist() == [1]
+        assert choice.vectors.tolist() == [[0, 1]]
+        assert choice.costs[0] == pytest.approx(1e-3 - np.log(p))
+
+
+def test_a_likely_neighbour_on_the_way_is_aimed_at_rather_than_an_unlikely_goal():
+    counts = TransitionCounts(AttributeSpace(["lamp 1", "lamp 2"]))
+    counts.record([[0, 0], [1, 0]], [[1, 0], [1, 1]])  # by the first lamp to the second: 2/3 each
+    choice = Foresight(Dice(0.3), rng=np.random.default_rng(0)).choose(
+        {"achieved_goal": np.zeros((1, 2), np.int8)},
+        np.array([[-1, 1]], np.int8),
+        Planner(counts),
+        envs=np.array([0]),
+        nodes=np.array([0]),
+        memory=None,
+    )
+    assert choice.actions.tolist() == [0]
+    assert choice.vectors.tolist() == [[1, 0]]
 
 
 def test_the_imagined_graph_has_an_edge_for_every_outcome(lamp):

@@ -12,6 +12,7 @@ from gym_attrplan.error import InvalidArchive, InvalidData, InvalidEnvironment, 
 from gym_attrplan.models import Examples, ForwardModel, IndexedRows, InverseModel, Trunk
 from gym_attrplan.models.actions import ActionDistribution, ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
+from gym_attrplan.models.forward import Outcomes
 
 PLACE = spaces.Box(0, 1, (1,))
 QUICK = {"max_epochs": 25, "patience": 25}
@@ -181,6 +182,20 @@ def test_a_forward_model_is_as_sure_as_it_is_right():
     model.fit(examples, **QUICK)
     outcomes = model.foresee(states([0.5], [0], [0]), model.layout.all_actions())
     assert outcomes.probs[0, 0] == pytest.approx(0.8, abs=0.08)
+
+
+def test_outcomes_know_the_chance_of_partial_goals_and_what_pairs_of_values_are_worth():
+    chances = np.array([[0.25, 0.75, 0.0], [0.1, 0.2, 0.7]])  # of two values, and of three
+    logs = torch.tensor(chances, dtype=torch.float32).log()[None, None]
+    outcomes = Outcomes(logs, AttributeLogits(np.array([2, 3])), np.int8)
+    assert outcomes.vectors.tolist() == [[[1, 2]]]
+    assert outcomes.probs[0, 0] == pytest.approx(0.75 * 0.7)
+    goals = np.array([[[0, 1], [-1, 2], [-1, -1]]])
+    found = np.exp(outcomes.chances(goals)[0, 0])
+    assert found == pytest.approx([0.25 * 0.2, 0.7, 1.0])
+    pairs = np.zeros((5, 5))
+    pairs[1, 4], pairs[0, 0] = 10.0, 100.0  # the last values of both together; one value alone
+    assert outcomes.worth(pairs)[0, 0] == pytest.approx(10 * 0.75 * 0.7 + 100 * 0.25)
 
 
 def test_models_that_were_not_fitted_say_so():

@@ -153,7 +153,9 @@ def test_an_unknown_baseline_is_refused():
 
 
 @pytest.mark.slow
-def test_it_balances_the_pole():
+@pytest.mark.parametrize("baseline", ["moment", "value"])
+def test_it_balances_the_pole(baseline):
     env = make_vec_env("CartPole-v1", 8, seed=0)
-    model = make(env, learning_rate=1e-2, n_steps=128, use_rms_prop=False).learn(100_000)
+    options = {"learning_rate": 1e-2, "n_steps": 128, "use_rms_prop": False}
+    model = make(env, baseline=baseline, **options).learn(100_000)
     assert evaluate_policy(model, env, n_eval_episodes=20)[0] >= 450

@@ -1,0 +1,167 @@
+"""The rivals: reinforcement learning on the same worlds, network, steps and tasks as our agent.
+
+``python benchmarks/baselines.py --env AttrSwitches-v0 --algo ppo --regime curriculum`` trains a
+learner and gives it 1,000 tasks. Regimes: ``one_step`` trains on nearby goals (where hops take
+several steps: our agent's own hop policy, tested without the planner), ``test_tasks`` on what is
+tested, ``curriculum`` on tasks from nearby goals to the test's. Each is tested with sampled and
+with likeliest actions, and the better of the two counts. What the ledger holds is not run again;
+a learner that cannot take a world's actions gets a line that says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from itertools import product
+from typing import Any
+
+import torch
+from curves import Checkpoints
+from ledger import append, read
+from rivals import LEARNERS, WITHOUT_REGIME, train
+from rivals_worlds import REGIMES, WORLDS, Cell, evaluate
+
+from gym_attrplan.agent.evaluation import wilson_interval
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
+
+SUITE = "baselines"
+_BLOCK_TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
+_GRIDS = {
+    ("AttrSwitches-v0", "targets"): {"one_step": 15.4, "test_tasks": 0.0, "curriculum": 33.3},
+    ("AttrCrafting-v0", "items"): {"one_step": 26.0, "test_tasks": 21.8, "curriculum": 51.5},
+    ("AttrBuildOrder-v0", "counts"): {"test_tasks": 12.6, "curriculum": 18.9},
+    ("AttrBuildOrderLarge-v0", "counts"): {"test_tasks": 2.3, "curriculum": 1.9},
+}
+_BLOCKS = {
+    "AttrBlocks-v0": {
+        "a2c/one_step": (98.5, 8.1, 1.9, 65.7, 6.6),
+        "a2c/test_tasks": (2.6, 0.0, 0.0, 5.3, 0.0),
+        "a2c/curriculum": (98.2, 17.0, 2.9, 8.2, 0.2),
+        "option_critic/one_step": (33.3, 0.6, 1.0, 34.9, 1.2),
+        "option_critic/test_tasks": (15.9, 0.2, 0.5, 32.9, 1.7),
+        "option_critic/curriculum": (32.7, 0.4, 0.9, 32.0, 1.0),
+        "inverse/one_step": (100.0, 9.1, 0.5, 98.8, 18.8),
+        "inverse/test_tasks": (94.1, 13.7, 4.6, 71.2, 9.6),
+        "ap": (98.8, 66.7, 98.5, 97.8, 63.5),
+    },
+    "AttrBlocksContinuous-v0": {
+        "a2c/one_step": (0.3, 0.0, 0.0, 0.0, 0.0),
+        "a2c/test_tasks": (0.0, 0.0, 0.0, 0.5, 0.0),
+        "a2c/curriculum": (0.3, 0.0, 0.0, 0.0, 0.0),
+        "option_critic/one_step": (13.8, 0.0, 4.4, 14.6, 0.0),
+        "option_critic/test_tasks": (14.4, 0.0, 0.0, 13.1, 0.0),
+        "option_critic/curriculum": (15.2, 0.3, 1.3, 15.2, 0.1),
+        "inverse/one_step": (60.1, 8.6, 0.0, 29.3, 2.5),
+        "inverse/test_tasks": (0.7, 0.0, 0.0, 1.0, 0.1),
+        "ap": (64.1, 17.0, 0.4, 45.3, 12.5),
+    },
+}
+_OURS = {"AttrSwitches-v0": 83.1, "AttrCrafting-v0": 99.8}
+_OURS |= {"AttrBuildOrder-v0": 31.7, "AttrBuildOrderLarge-v0": 35.2}
+
+
+def paper_figure(env: str, task: str, method: str) -> float | None:
+    """The paper's success in percent, its A3C for our A2C; None if it has none."""
+    if env in _BLOCKS:
+        row = _BLOCKS[env].get(method)
+        return row[_BLOCK_TASKS.index(task)] if row else None
+    learner, _, regime = method.partition("/")
+    if learner == "ap":
+        return _OURS[env]
+    return _GRIDS[env, task].get(regime) if learner == "reinforce" else None
+
+
+def key(cell: Cell) -> dict[str, Any]:
+    """What names a cell in the ledger, but for the task."""
+    return {"env": cell.env, "method": cell.method, "budget": cell.budget, "seed": cell.seed}
+
+
+def is_done(cell: Cell) -> bool:
+    """Whether the ledger has every task of a cell."""
+    done = {line["task"] for line in read(SUITE) if all(line[k] == v for k, v in key(cell).items())}
+    return done >= set(cell.tasks)
+
+
+def run(cell: Cell, n_tasks: int, n_points: int, device: str) -> None:
+    """Train and evaluate one cell; each figure is a line of the ledger."""
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    about: dict[str, Any] = {"regime": cell.regime, "goals": cell.goals}
+    callbacks = [Checkpoints(cell, n_points)] if n_points else []
+    try:
+        model = train(cell, device=device, callbacks=callbacks)
+    except (InvalidEnvironment, InvalidOption) as error:
+        for task in cell.tasks:
+            append(SUITE, task=task, extra={**about, "cannot": str(error)}, **key(cell))
+        print(f"{cell}: {error}", flush=True)
+        return
+    # Rollouts are whole, so that small budgets are exceeded.
+    about["steps"] = getattr(model, "num_timesteps", cell.budget)
+    if not n_points:  # tests in between take time too
+        about["steps_per_second"] = round(about["steps"] / (time.perf_counter() - start))
+    for task in cell.tasks:
+        result = evaluate(model, cell, task, n_tasks=n_tasks, seed=10_000 + cell.seed)
+        extra = {**about, **result.pop("extra")}
+        append(SUITE, task=task, extra=extra, **result, **key(cell))
+        rate = result["successes"] / result["n"]
+        print(f"{cell} {task}: {rate:.1%}, {extra}", flush=True)
+
+
+def print_table() -> None:
+    """All seeds together, beside the paper's figures."""
+    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in read(SUITE):
+        rows.setdefault(tuple(line[k] for k in ("env", "task", "method", "budget")), []).append(
+            line
+        )
+    for (env, task, method, budget), lines in sorted(rows.items()):
+        name = f"{env:24} {task:14} {method:28} {budget:>11,}"
+        counted = [line for line in lines if line["n"]]
+        if not counted:
+            print(f"{name}  —  {lines[0]['extra']['cannot']}")
+            continue
+        n, solved = (sum(line[k] for line in counted) for k in ("n", "successes"))
+        low, high = wilson_interval(solved, n)
+        seeds = " ".join(f"{line['successes'] / line['n']:.1%}" for line in counted)
+        paper = paper_figure(env, task, method)
+        beside = "" if paper is None else f"  paper {paper}%"
+        print(f"{name}  {solved / n:6.1%} ({low:.1%} to {high:.1%})  seeds {seeds}{beside}")
+
+
+def cells_of(options: argparse.Namespace) -> list[Cell]:
+    """What was asked for, less what the ledger has."""
+    cells = []
+    for env, algo, seed in product(options.env, options.algo, options.seeds):
+        blocks = "Blocks" in env
+        budget = 0 if algo == "random" else options.budget
+        if algo in WITHOUT_REGIME:  # trained for no goals in particular
+            cells.append(Cell(env, algo, "", budget, seed, "all" if blocks else "full"))
+            continue
+        for regime, goals in product(options.regime, ("full", "70") if blocks else ("full",)):
+            cells.append(Cell(env, algo, regime, budget, seed, goals))
+    return [cell for cell in cells if options.again or not is_done(cell)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--algo", nargs="+", choices=LEARNERS, required=True)
+    parser.add_argument("--regime", nargs="+", choices=REGIMES, default=list(REGIMES))
+    parser.add_argument("--budget", type=int, default=3_000_000, help="environment steps")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
+    parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument("--points", type=int, default=0, help="checkpoints for learning curves")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
+    parser.add_argument("--again", action="store_true", help="also what the ledger has")
+    options = parser.parse_args()
+    rest = options.n_tasks, options.points, options.device
+    jobs = [(cell, *rest) for cell in cells_of(options)]
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+        pool.starmap(run, jobs, chunksize=1)
+    print_table()
+
+
+if __name__ == "__main__":
+    main()

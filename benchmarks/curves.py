@@ -1,0 +1,119 @@
+"""Learning curves: success on the test tasks against environment steps, ours among them.
+
+``python benchmarks/baselines.py --points 10 …`` evaluates while it trains, our agent too
+(``--algo ap``); ``python benchmarks/curves.py`` then draws a figure for each environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ledger import RESULTS, append, read
+from rivals_worlds import WORLDS, Cell, evaluate
+from stable_baselines3.common.callbacks import BaseCallback
+
+SUITE = "curves"
+N_TASKS = 250
+
+
+class Checkpoints(BaseCallback):
+    """Tests what is being trained at evenly spaced moments; each figure is a line of the ledger.
+
+    Args:
+        cell: What is trained.
+        n_points: How many moments, the last one at the end.
+        n_tasks: Tasks at each.
+    """
+
+    def __init__(self, cell: Cell, n_points: int, *, n_tasks: int = N_TASKS) -> None:
+        super().__init__()
+        self._cell, self._n_tasks = cell, n_tasks
+        self._moments = np.linspace(0, cell.budget, n_points + 1)[1:].tolist()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        # Between rollouts: a policy is not asked while its worlds are in the middle of a step.
+        if self._moments and self.num_timesteps >= self._moments[0]:
+            self._test(int(self._moments[0]))
+            self._moments = [one for one in self._moments if one > self.num_timesteps]
+
+    def _on_training_end(self) -> None:
+        if self._moments:
+            self._test(self._cell.budget)
+            self._moments = []
+
+    def _test(self, moment: int) -> None:
+        cell, model = self._cell, self.model
+        if cell.regime == "one_step":  # our agent's hop policy, without the planner
+            model = getattr(model, "low_level", model)
+        task = WORLDS[cell.env].task + cell.suffix
+        result = evaluate(model, cell, task, n_tasks=self._n_tasks, seed=30_000 + cell.seed)
+        extra = {**result.pop("extra"), "moment": moment, "steps": self.num_timesteps}
+        # The moment is part of the task's name: it tells the lines of one training apart.
+        key: dict[str, Any] = {"env": cell.env, "task": f"{task}@{moment}", "method": cell.method}
+        append(SUITE, **key, budget=cell.budget, seed=cell.seed, extra=extra, **result)
+
+
+def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
+    """Of each method ``(n_points, 3)``: steps, mean success over seeds, and half its range.
+
+    Args:
+        env: Which environment.
+        budget: Only trainings of so many steps in all; by default the longest.
+    """
+    task = WORLDS[env].task
+    lines = [one for one in read(SUITE) if one["env"] == env and one["task"].startswith(f"{task}@")]
+    longest = max((line["budget"] for line in lines), default=0)
+    points: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for line in lines:
+        if line["budget"] == (budget or longest):
+            rate = line["successes"] / line["n"]
+            points[line["method"]][line["extra"]["moment"]].append(rate)
+    return {
+        method: np.array([(n, np.mean(own), np.ptp(own) / 2) for n, own in sorted(by.items())])
+        for method, by in points.items()
+    }
+
+
+def plot(env: str, folder: Path, budget: int | None = None) -> Path | None:
+    """Draw an environment's curves; None if there are no lines."""
+    import matplotlib.pyplot as plt
+
+    found = curves(env, budget)
+    if not found:
+        return None
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for method, rows in sorted(found.items(), key=lambda one: -one[1][-1, 1]):
+        ours = method == "ap"
+        steps, mean, spread = rows.T
+        (line,) = axes.plot(steps, 100 * mean, label=method, linewidth=3 if ours else 1.3)
+        axes.fill_between(
+            steps, 100 * (mean - spread), 100 * (mean + spread), color=line.get_color(), alpha=0.15
+        )
+    axes.set(xlabel="environment steps", ylabel="test tasks solved, %", ylim=(0, 101), title=env)
+    axes.legend(fontsize="small")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{env}.png"
+    figure.savefig(file, dpi=120)
+    plt.close(figure)
+    return file
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--budget", type=int, help="of the trainings; default: the largest")
+    parser.add_argument("--folder", type=Path, default=RESULTS / "curves")
+    options = parser.parse_args()
+    for env in options.env:
+        print(plot(env, options.folder, options.budget) or f"{env}: no lines")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The learners of the comparison: rivals with our agent's own network, and our agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rivals_inverse import FIT, train_inverse
+from rivals_worlds import WORLDS, Cell, make_worlds, read_settings
+from stable_baselines3 import A2C, DQN, PPO, SAC, HerReplayBuffer
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+
+from gym_attrplan.agent import AttributePlannerAgent
+from gym_attrplan.agent.evaluation import Predictor, RandomModel
+from gym_attrplan.agent.low_level import build
+from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce
+from gym_attrplan.envs.regimes import ladder, make_task_env
+
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "reinforce": Reinforce,
+    "a2c": A2C,
+    "ppo": PPO,
+    "option_critic": OptionCritic,
+    "dqn_her": DQN,
+    "dqn_her_stock": DQN,
+    "sac_her": SAC,
+    "sac_her_stock": SAC,
+}
+"""Rivals by their names in the results; ``_stock`` has SB3's own HER buffer instead of ours."""
+
+LEARNERS = (*ALGORITHMS, "inverse", "random", "ap")
+WITHOUT_REGIME = ("random", "ap")
+
+Settings = dict[str, Any]
+Callbacks = Sequence[BaseCallback]
+
+
+def train(
+    cell: Cell,
+    *,
+    device: str = "cpu",
+    callbacks: Callbacks = (),
+    overrides: Settings | None = None,
+) -> Predictor:
+    """Train a cell's learner.
+
+    Args:
+        cell: What to train.
+        device: As in SB3.
+        callbacks: Besides the curriculum's.
+        overrides: Settings instead of the configuration's.
+
+    Raises:
+        InvalidEnvironment: If the learner cannot take the world's actions.
+        InvalidOption: If it cannot use the policy that the world needs.
+    """
+    changes = dict(overrides or {})
+    if cell.algo == "random":
+        return RandomModel(make_worlds(cell.env, WORLDS[cell.env].task, 1), seed=cell.seed)
+    if cell.algo == "inverse":
+        return train_inverse(cell, device=device, **changes)
+    if cell.algo == "ap":
+        return train_ours(cell, device=device, callbacks=callbacks, overrides=changes)
+    if cell.regime == "one_step" and WORLDS[cell.env].agent_config is not None:
+        return _train_hops(cell, changes, device, callbacks)
+    config = {**read_config(cell.algo, cell.env, cell.regime), **changes}
+    return _train_rival(cell, config, device, callbacks)
+
+
+def read_config(algo: str, env_id: str, regime: str) -> Settings:
+    """What a rival is given on a world; SB3's and our agent's defaults stand for the rest."""
+    settings = read_settings(f"baselines/{algo.removesuffix('_stock')}.yml", env_id)
+    nearby = settings.pop("one_step", {})
+    if regime == "one_step":
+        settings |= nearby
+    if settings and algo.endswith("_stock"):
+        settings["replay_buffer_class"] = HerReplayBuffer
+    return settings
+
+
+def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
+    task = WORLDS[cell.env].task + cell.suffix
+    options = config.pop("env_kwargs", {})
+    if cell.regime == "one_step":  # one action makes one transition
+        task, options = "one_step" + cell.suffix, {**options, "max_episode_steps": 1}
+    n_envs, policy = config.pop("n_envs", 1), WORLDS[cell.env].policy
+    venv = make_worlds(cell.env, task, n_envs, processes=n_envs > 1, **options)
+    common = {"seed": cell.seed, "device": device}
+    model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
+    chain = list(callbacks)
+    if cell.regime == "curriculum":
+        world = make_task_env(cell.env, "one_step", **WORLDS[cell.env].options).unwrapped
+        chain.append(Curriculum(ladder(world, task)))
+    model.learn(cell.budget, chain)
+    venv.close()
+    return model
+
+
+# --- our agent ------------------------------------------------------------------------------
+
+
+def train_ours(
+    cell: Cell,
+    *,
+    device: str = "cpu",
+    callbacks: Callbacks = (),
+    overrides: Settings | None = None,
+) -> AttributePlannerAgent:
+    """Our agent, as its own benchmarks train it; overrides are for what learns to hop."""
+    settings = _agent_settings(cell)
+    n_envs = settings.get("n_envs", 512)
+    options = settings.get("agent", {})
+    hops = {**options.get("low_level_kwargs", {}), **(overrides or {})}
+    return _learn(cell, settings, {**options, "low_level_kwargs": hops}, n_envs, device, callbacks)
+
+
+def _train_hops(cell: Cell, changes: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
+    """Nearby goals as our agent has them: its hop policy, to be tested without the planner."""
+    settings = _agent_settings(cell)
+    options = settings.get("agent", {})
+    if cell.algo == "ppo":  # our agent's own to the letter
+        n_envs, hops = settings["n_envs"], options.get("low_level_kwargs", {})
+    else:
+        hops = read_config(cell.algo, cell.env, cell.regime)
+        n_envs = hops.pop("n_envs", 1)
+        hops.pop("env_kwargs", None)  # the agent's own
+    hops = {**hops, **changes}
+    options = {**options, "low_level": ALGORITHMS[cell.algo], "low_level_kwargs": hops}
+    low_level = _learn(cell, settings, options, n_envs, device, callbacks).low_level
+    assert isinstance(low_level, BaseAlgorithm)
+    return low_level
+
+
+def _agent_settings(cell: Cell) -> Settings:
+    world = WORLDS[cell.env]
+    if world.agent_config is not None:
+        return read_settings(world.agent_config, cell.env)
+    # Blocks: one action makes one transition, and π is learned by supervision.
+    epochs = max(4, FIT["updates"] // cell.budget)
+    fit = {"holdout": 0.05, "batch_size": 1_024, "patience": 1_000, "max_epochs": epochs}
+    options = {"low_level": "inverse", "low_level_kwargs": fit}
+    if world.batched:
+        return {"agent": options, "env_kwargs": {"max_episode_steps": 1}}
+    fit["forward_arch"] = [512, 512, 256]
+    return {"n_envs": 8, "agent": {**options, "exploration_fraction": 0.9}}
+
+
+def _learn(
+    cell: Cell,
+    settings: Settings,
+    options: Settings,
+    n_envs: int,
+    device: str,
+    callbacks: Callbacks,
+) -> AttributePlannerAgent:
+    worlds = make_worlds(
+        cell.env,
+        WORLDS[cell.env].task,
+        n_envs,
+        processes=True,
+        symmetric=False,
+        **settings.get("env_kwargs", {}),
+    )
+    policy = WORLDS[cell.env].policy
+    agent = AttributePlannerAgent(policy, worlds, seed=cell.seed, device=device, **options)
+    agent.learn(cell.budget, list(callbacks))
+    return agent

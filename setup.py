@@ -12,6 +12,7 @@ EXTRAS = {
     "mujoco": ["mujoco>=3.2"],
     "minigrid": ["minigrid>=3.0"],
     "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
+    "robotics": ["gymnasium-robotics>=1.4"],
     "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14"],
 }
 EXTRAS["all"] = sorted({line for lines in EXTRAS.values() for line in lines})

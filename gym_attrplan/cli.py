@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | check``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | check | attributes``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 import gymnasium as gym
 import yaml
 
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import AttrPlanError, InvalidOption
-from gym_attrplan.wrappers import check_attribute_env
+from gym_attrplan.wrappers import AttributeWrapper, check_attribute_env
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,13 +69,17 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="hold an attribute environment to its contract")
     _add_env_arguments(check)
     check.set_defaults(run=_check)
+
+    attributes = commands.add_parser("attributes", help="list an environment's attributes")
+    _add_env_arguments(attributes)
+    attributes.set_defaults(run=_attributes)
     return parser
 
 
 def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
-    check = parser.prog.endswith("check")
-    name = ["env"] if check else ["--env"]
-    required: dict[str, Any] = {} if check else {"required": True}
+    alone = parser.prog.endswith(("check", "attributes"))
+    name = ["env"] if alone else ["--env"]
+    required: dict[str, Any] = {} if alone else {"required": True}
     parser.add_argument(*name, metavar="ENV_ID", help="an id of the registry", **required)
     parser.add_argument(
         "--env-kwargs", type=_json_object, default={}, metavar="JSON", help='{"size": 8}'
@@ -188,3 +193,15 @@ def _check(options: argparse.Namespace) -> None:
     check_attribute_env(env, seed=options.seed)
     space = env.get_wrapper_attr("attribute_space")
     print(f"{options.env}: {len(space)} attributes, every promise kept.")
+
+
+def _attributes(options: argparse.Namespace) -> None:
+    env = gym.make(options.env, **options.env_kwargs)
+    if not env.has_wrapper_attr("attribute_space"):
+        env = AttributeWrapper(env)
+    _, info = env.reset(seed=options.seed)
+    space: AttributeSpace = env.get_wrapper_attr("attribute_space")
+    for name, value in space.decode(info["attributes"]).items():
+        size = space.table[name]
+        values = f"0 to {size - 1}" if isinstance(size, int) else ", ".join(size)
+        print(f"{name}: {value} of {'False, True' if size == 2 else values}")

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-SMALLER = {"blocks_from_pixels": {"n_blocks": 2, "n_tasks": 4}}
+FEW = {"n_envs": 2, "n_tasks": 2}
+SMALLER = {
+    "blocks_from_pixels": {"n_blocks": 2, "n_tasks": 4},
+    "doorkey": FEW,
+    "few_labels": {**FEW, "max_epochs": 1},
+    "her_goal_env": {"n_tasks": 2},
+    "key_corridor": FEW,
+    "own_env_in_40_lines": {"n_envs": 4, "n_tasks": 20},
+    "point_maze": FEW,
+    "sb3_callbacks": {"n_envs": 4},
+    "taxi": FEW,
+}
 
 
 def load(path: Path):

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
 from gym_attrplan.attributes.functions import AttributeFunction, read_values
+from gym_attrplan.attributes.library import choose_attributes
 from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray, Sizes
 from gym_attrplan.wrappers.goals import GoalRules, GoalSampler
 
@@ -33,9 +34,11 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
     Args:
         env: Any environment.
-        space: The attributes: an :class:`AttributeSpace` or what one is made of.
+        space: The attributes: an :class:`AttributeSpace` or what one is made of; None for the
+            function's own ``attribute_space``.
         function: ``(env, observation) -> vector | {name: value}``, ``"module:function"``, or a
             fitted detector. It sees the inner environment and its own observation, once per step.
+            None for the one that :mod:`gym_attrplan.attributes.library` has ready.
         goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
             far.
         step_penalty: Taken off every step's reward.
@@ -43,7 +46,8 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         text: How many bytes of text observations to keep; None drops them.
 
     Raises:
-        InvalidAttributes: If the space is none, or the function cannot be imported.
+        InvalidAttributes: If the space is none, the function cannot be imported, or none is given
+            and none is ready.
         InvalidEnvironment: If an observation part has no fixed shape.
 
     Example:
@@ -61,20 +65,22 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     def __init__(
         self,
         env: gym.Env[Any, Any],
-        space: Sizes,
-        function: AttributeFunction | str,
+        space: Sizes | None = None,
+        function: AttributeFunction | str | None = None,
         *,
         goal_sampler: GoalSampler | str | None = None,
         step_penalty: float = 0.0,
         terminate_on_success: bool = True,
         text: int | None = None,
     ) -> None:
-        self.attribute_space = AttributeSpace(space)
+        sizes, reads = choose_attributes(env, space, function)
+        self.attribute_space = AttributeSpace(sizes)
         RecordConstructorArgs.__init__(
             self,
             # Detectors and samplers stay shared: a copy would cost memory and learn apart.
             _disable_deepcopy=True,
-            space=self.attribute_space.table,  # plain, so that the spec goes into JSON
+            # Plain, so that the spec goes into JSON; what was found ready will be found again.
+            space=None if space is None else self.attribute_space.table,
             function=function,
             goal_sampler=goal_sampler,
             step_penalty=step_penalty,
@@ -83,7 +89,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         )
         gym.Wrapper.__init__(self, env)
         self.observation_space = self._set_up(
-            env.observation_space, function, goal_sampler, step_penalty, terminate_on_success, text
+            env.observation_space, reads, goal_sampler, step_penalty, terminate_on_success, text
         )
         self._last_observation: Any = None
         self._cut = False

@@ -1,0 +1,237 @@
+"""Other people's environments: ours beside SB3's learners, on the same observation and steps.
+
+``python benchmarks/others.py --env Taxi-v4 --method ap ppo dqn_her`` trains each learner on the
+budget of the environment and gives it 500 tasks. MiniGrid is seen through its partial 7×7 view by
+all, as words; all have the same attributes, goals, features extractor and number of worlds. Ours is
+also given goals that nobody trained (task ``goal: …``). ``sac_her`` gets the wall-clock time of our
+agent with the same seed instead of its steps, so run ``ap`` first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import gymnasium_robotics  # noqa: F401  registers its environments
+import minigrid  # noqa: F401  registers its environments
+import torch
+from gymnasium import spaces
+from gymnasium.wrappers import FilterObservation
+from ledger import append, read
+from stable_baselines3 import DQN, PPO, SAC
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecEnv
+
+from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
+from gym_attrplan.agent.low_level import build
+from gym_attrplan.attributes.library.grid_words import GridWords
+
+SUITE = "others"
+
+
+def one_of(*goals: str) -> Callable[..., Any]:
+    """Goals: any of these, for each row; what holds already is left out by the evaluation."""
+    return lambda achieved, rng: [goals[i] for i in rng.integers(len(goals), size=len(achieved))]
+
+
+def open_cells(env: gym.Env[Any, Any]) -> list[str]:
+    """A maze's cells that are not walls, as goals."""
+    rows = env.unwrapped.maze.maze_map
+    cells = [(i, j) for i, row in enumerate(rows) for j, cell in enumerate(row) if cell != 1]
+    return [f"row={i}, column={j}" for i, j in cells]
+
+
+@dataclass(frozen=True)
+class World:
+    """An environment, what is asked of it, and how our agent is trained on it."""
+
+    budget: int
+    goals: Callable[[gym.Env[Any, Any]], list[str]]
+    other_goals: list[str]
+    n_envs: int = 32
+    see: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]] = lambda env: env
+    agent: dict[str, Any] = field(default_factory=dict)
+
+
+WORLDS = {
+    "MiniGrid-DoorKey-8x8-v0": World(
+        budget=1_000_000,
+        goals=lambda env: ["at_goal"],
+        other_goals=[
+            "carrying=key, room=goal",
+            "carrying=nothing, room=goal",
+            "door=closed, room=goal",
+            "carrying=nothing, door=open, room=1 away",
+            "carrying=nothing, door=closed, room=1 away",
+            "at_goal, door=closed",
+        ],
+        see=GridWords,
+    ),
+    "MiniGrid-KeyCorridorS3R3-v0": World(
+        budget=3_000_000,
+        goals=lambda env: ["carrying=ball"],
+        other_goals=[
+            "carrying=key",
+            "not locked_doors",
+            "not locked_doors, carrying=nothing",
+            "room=A",
+            "room=G",
+            "carrying=key, room=B",
+        ],
+        see=GridWords,
+    ),
+    "Taxi-v4": World(
+        budget=500_000,
+        goals=lambda env: [
+            f"passenger={place}" for place in ("red", "green", "yellow", "blue", "in taxi")
+        ],
+        other_goals=[
+            # Not a passenger at a stand and the taxi elsewhere: a drop at the destination ends it.
+            "taxi=green",
+            "taxi=red, passenger=in taxi",
+            "taxi=green, passenger=in taxi",
+            "taxi=blue, passenger=in taxi",
+            "taxi=between, passenger=in taxi",
+        ],
+    ),
+    "PointMaze_Medium-v3": World(
+        budget=1_000_000,
+        goals=open_cells,
+        other_goals=["row=1", "row=6", "column=1", "column=6", "row=3"],
+        see=lambda env: FilterObservation(env, ["observation"]),
+    ),
+}
+
+
+def make_worlds(env_id: str, n_envs: int, *goals: str) -> VecEnv:
+    """Worlds that ask for the given goals, or for the environment's own tasks."""
+    world = WORLDS[env_id]
+
+    def make() -> gym.Env[Any, Any]:
+        env = gym.make(env_id)
+        wanted = goals or world.goals(env)
+        return AttributeWrapper(world.see(env), goal_sampler=one_of(*wanted))
+
+    return make_vec_env(make, n_envs)
+
+
+class Deadline(BaseCallback):
+    """Stops training after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._end = time.perf_counter() + seconds
+
+    def _on_step(self) -> bool:
+        return time.perf_counter() < self._end
+
+
+def train(env_id: str, method: str, budget: int, seed: int) -> Any:
+    """A trained model of the method."""
+    world = WORLDS[env_id]
+    venv = make_worlds(env_id, world.n_envs)
+    common = {"seed": seed, "device": "cpu"}
+    if method == "random":
+        return RandomModel(venv, seed=seed)
+    if method == "ap":
+        agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **world.agent)
+        return agent.learn(budget)
+    # Our defaults but for the discount: these learners have to look further than a hop.
+    algorithm = {"ppo": PPO, "dqn_her": DQN, "sac_her": SAC}[method]
+    model = build(algorithm, "MultiInputPolicy", venv, {"gamma": 0.99}, anneal=False, **common)
+    if method == "sac_her":
+        return model.learn(10**9, Deadline(our_seconds(env_id, budget, seed)))
+    return model.learn(budget)
+
+
+def our_seconds(env_id: str, budget: int, seed: int) -> float:
+    """How long our agent trained."""
+    for line in read(SUITE):
+        if (line["env"], line["method"], line["budget"], line["seed"]) == (
+            env_id,
+            "ap",
+            budget,
+            seed,
+        ):
+            return float(line["extra"]["train_seconds"])
+    raise SystemExit(f"sac_her trains as long as ap did: run --method ap --seeds {seed} first.")
+
+
+def run(env_id: str, method: str, budget: int, seed: int, n_tasks: int) -> None:
+    """Train and evaluate; each figure is a line of the ledger."""
+    begun = time.perf_counter()
+    model = train(env_id, method, budget, seed)
+    seconds = round(time.perf_counter() - begun, 1)
+    asked = {"task": ()}
+    if method in ("ap", "random"):
+        asked |= {f"goal: {goal}": (goal,) for goal in WORLDS[env_id].other_goals}
+    for task, goals in asked.items():
+        venv = make_worlds(env_id, 50, *goals)
+        results = [
+            evaluate_tasks(
+                model, venv, n_tasks=n_tasks, seed=10_000 + seed, deterministic=likeliest
+            )
+            for likeliest in ((True,) if method in ("ap", "random") else (True, False))
+        ]
+        best = max(results, key=lambda one: one.successes)  # rivals may sample if that is better
+        append(
+            SUITE,
+            env=env_id,
+            task=task,
+            method=method,
+            budget=budget,
+            seed=seed,
+            n=best.n,
+            successes=best.successes,
+            extra={
+                "mean_steps": round(float(best.n_steps.mean()), 1),
+                "train_seconds": seconds,
+                "train_steps": int(getattr(model, "num_timesteps", 0)),
+            },
+        )
+        print(f"{env_id} {method} seed {seed} {task}: {best}, {seconds:.0f} s", flush=True)
+
+
+def print_table() -> None:
+    """All seeds together."""
+    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in read(SUITE):
+        rows.setdefault(tuple(line[k] for k in ("env", "task", "budget", "method")), []).append(
+            line
+        )
+    for (env_id, task, budget, method), lines in sorted(rows.items()):
+        n, solved = (sum(line[k] for line in lines) for k in ("n", "successes"))
+        low, high = wilson_interval(solved, n)
+        print(
+            f"{env_id:28} {task:44} {method:8} {budget:>9,}  {solved / n:6.1%} "
+            f"({low:.1%} to {high:.1%}), {len(lines)} seeds"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--method", nargs="+", default=["ap", "ppo", "dqn_her", "sac_her"])
+    parser.add_argument("--budget", type=int, help="steps, instead of the environment's own")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--n-tasks", type=int, default=500)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for env_id in options.env:
+        discrete = isinstance(make_worlds(env_id, 1).action_space, spaces.Discrete)
+        cannot = "sac_her" if discrete else "dqn_her"
+        for method in options.method:
+            for seed in options.seeds if method != cannot else []:
+                budget = options.budget or WORLDS[env_id].budget
+                run(env_id, method, budget, seed, options.n_tasks)
+    print_table()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""GridWords: MiniGrid's symbols as words, for networks that learn them fast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from gym_attrplan.error import InvalidEnvironment
+
+_N_TYPES, _N_STATES, _N_COLORS, _N_DIRECTIONS = 11, 4, 6, 4
+_COLORED = np.isin(np.arange(_N_TYPES), (4, 5, 6, 7))  # doors, keys, balls and boxes
+
+
+class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordConstructorArgs):
+    """What MiniGrid's agent sees, as a list of word numbers; 0 is no word.
+
+    There is a word for what lies in each cell of the view and its state, one for its colour if it
+    has one that matters, and one for the agent's direction. Nothing is added to what was seen; the
+    mission and the colours of walls and floors are left out. The agent reads words with
+    :class:`~gym_attrplan.WordsExtractor`, which costs far less than convolutions over symbols.
+
+    Args:
+        env: A MiniGrid environment with its own observations, partial or full.
+
+    Raises:
+        InvalidEnvironment: If there is no image of symbols to read.
+
+    Example:
+        >>> import minigrid
+        >>> env = GridWords(gym.make("MiniGrid-Empty-5x5-v0"))
+        >>> env.observation_space.shape, int(env.observation_space.high[0])
+        ((99,), 2454)
+    """
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        gym.ObservationWrapper.__init__(self, env)
+        seen = env.observation_space
+        image = seen.spaces.get("image") if isinstance(seen, spaces.Dict) else None
+        if image is None or image.shape is None or image.shape[2:] != (3,):
+            raise InvalidEnvironment(
+                f"GridWords reads MiniGrid's image of symbols; {env} observes {seen}."
+            )
+        self._n_cells = int(np.prod(image.shape[:2]))
+        self._places = np.arange(self._n_cells)
+        n_words = self._n_cells * (_N_TYPES * _N_STATES + _N_COLORS) + _N_DIRECTIONS
+        self.observation_space = spaces.Box(0, n_words, (2 * self._n_cells + 1,), np.int32)
+
+    def observation(self, observation: dict[str, Any]) -> npt.NDArray[np.int32]:
+        """The words of one observation."""
+        kinds, colors, states = observation["image"].reshape(-1, 3).astype(np.int32).T
+        things = 1 + (self._places * _N_TYPES + kinds) * _N_STATES + states
+        first = 1 + self._n_cells * _N_TYPES * _N_STATES
+        hues = first + self._places * _N_COLORS + colors
+        words = np.empty(2 * self._n_cells + 1, np.int32)
+        words[: self._n_cells] = np.where(kinds > 0, things, 0)  # 0 is a cell out of sight
+        words[self._n_cells : -1] = np.where(_COLORED[kinds], hues, 0)
+        words[-1] = first + self._n_cells * _N_COLORS + observation["direction"]
+        return words

@@ -1,0 +1,206 @@
+"""Attributes of any MiniGrid world: what is carried, doors, rooms, the goal, what is faced."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+from gym_attrplan.attributes.library.floor_plan import FloorPlan
+from gym_attrplan.attributes.space import AttributeSpace
+from gym_attrplan.error import InvalidAttributes
+
+COLORS = ("blue", "green", "grey", "purple", "red", "yellow")
+PARTS = ("carrying", "door", "room", "at_goal", "facing")
+
+_N_WORLDS = 16
+"""Worlds looked at to see what there is: layouts and objects are drawn anew in each episode."""
+
+_PICK_UP = 3
+"""MiniGrid's number for that action; worlds of moves alone do without it."""
+
+_MAX_NAMED_DOORS = 3
+"""More doors with an attribute each would multiply the descriptions, and the ways between them."""
+
+Reader = Callable[[Any, FloorPlan], int]
+Named = dict[str, tuple[int | list[str], Reader]]
+
+
+class MiniGridAttributes:
+    """What matters in a MiniGrid world, read from its grid; for every id.
+
+    A few worlds are drawn to see what there is, and the attributes follow from that:
+
+    - ``carrying``: ``nothing``, or the type of what is carried; with its colour where things in one
+      world differ in nothing else.
+    - ``door``: ``locked``, ``closed`` or ``open``, where there is one; ``red door`` and so on where
+      the same colours always return; else ``locked_doors``, how many are left.
+    - ``room``: ``goal`` where the goal is, ``1 away`` a doorway from there, and so on, which means
+      the same in every layout; without a goal square ``A``, ``B``, … in reading order. Doors, gaps
+      in walls and gaps in lava are doorways.
+    - ``at_goal``: whether the agent stands on the goal square.
+    - ``facing``: what lies before the agent; by default only in worlds that have neither ``door``
+      nor ``at_goal``.
+
+    Args:
+        env: A MiniGrid environment, wrapped or not; it is left as it is.
+        parts: Which of these to use, as far as the worlds have them; None decides by itself.
+
+    Raises:
+        InvalidAttributes: If a part is unknown, or the worlds have none of those asked for.
+
+    Example:
+        >>> import gymnasium as gym, minigrid
+        >>> ready = MiniGridAttributes(gym.make("MiniGrid-DoorKey-8x8-v0"))
+        >>> ready.attribute_space.table
+        {'carrying': ['nothing', 'key'], 'door': ['locked', 'closed', 'open'],
+         'room': ['goal', '1 away'], 'at_goal': 2}
+    """
+
+    def __init__(self, env: Any, parts: Sequence[str] | None = None) -> None:
+        unknown = set(parts or ()) - set(PARTS)
+        if unknown:
+            raise InvalidAttributes(f"parts are some of {PARTS}; received {sorted(unknown)}.")
+        worlds = _draw_worlds(env)
+        things = [_things(world.grid.grid) for world in worlds]
+        every = [thing for world in things for thing in world]
+        light = [thing for thing in every if thing.can_pickup()]
+        self._colored = _colored_kinds(things)
+        plans = [FloorPlan(world.grid, world.agent_pos) for world in worlds]
+        can_carry = env.unwrapped.action_space.n > _PICK_UP
+        found: dict[str, Named] = {
+            "carrying": self._carrying(light if can_carry else []),
+            "door": self._doors([plan.doors for plan in plans]),
+            "room": _rooms(plans),
+            "at_goal": _at_goal(plans),
+            "facing": self._facing(every),
+        }
+        table = {name: one for part in self._chosen(found, parts) for name, one in part.items()}
+        if not table:
+            raise InvalidAttributes(
+                f"{env} has none of the parts {list(parts or PARTS)}: give AttributeWrapper a "
+                "space and a function of your own."
+            )
+        self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
+        self._readers = [reader for _, reader in table.values()]
+        self._plan = plans[-1]
+
+    def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
+        """The values of all attributes now."""
+        world = env.unwrapped
+        if self._plan.grid is not world.grid:  # walls and doors stay where they are in an episode
+            self._plan = FloorPlan(world.grid, world.agent_pos)
+        return [read(world, self._plan) for read in self._readers]
+
+    def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
+        if parts is None:
+            has_end = found["door"] or found["at_goal"]
+            parts = [part for part in PARTS if part != "facing" or not has_end]
+        return [found[part] for part in parts]
+
+    def _name(self, thing: Any) -> str:
+        return f"{thing.color} {thing.type}" if thing.type in self._colored else str(thing.type)
+
+    def _words(self, things: Iterable[Any]) -> dict[str, int]:
+        """Name → value of whatever lies around; 0 is nothing."""
+        names: list[str] = []
+        for kind in sorted({thing.type for thing in things}):
+            names += [f"{color} {kind}" for color in COLORS] if kind in self._colored else [kind]
+        return {name: value for value, name in enumerate(["nothing", *names])}
+
+    def _carrying(self, things: list[Any]) -> Named:
+        words = self._words(things)
+
+        def read(world: Any, plan: FloorPlan) -> int:
+            held = world.carrying
+            return 0 if held is None else words.get(self._name(held), 0)
+
+        return {"carrying": (list(words), read)} if things else {}
+
+    def _facing(self, things: list[Any]) -> Named:
+        words = self._words(things)
+
+        def read(world: Any, plan: FloorPlan) -> int:
+            front = world.grid.get(*world.front_pos)
+            return 0 if front is None else words.get(self._name(front), 0)
+
+        return {"facing": (list(words), read)} if things else {}
+
+    def _doors(self, worlds: list[list[Any]]) -> Named:
+        n_doors = max(len(doors) for doors in worlds)
+        n_locked = max(sum(door.is_locked for door in doors) for doors in worlds)
+        states = ["locked", "closed", "open"] if n_locked else ["closed", "open"]
+        if n_doors == 1:
+            return {"door": (states, _door_reader(None, len(states)))}
+        colors = {tuple(sorted(door.color for door in doors)) for doors in worlds}
+        named = next(iter(colors))
+        if len(colors) == 1 and 0 < len(set(named)) == n_doors <= _MAX_NAMED_DOORS:
+            return {f"{one} door": (states, _door_reader(one, len(states))) for one in named}
+        if not n_locked:
+            return {}
+        return {"locked_doors": (n_locked + 1, lambda world, plan: min(n_locked, plan.n_locked))}
+
+
+def _draw_worlds(env: Any) -> list[Any]:
+    """A few worlds, on copies: the environment's own stream of random numbers goes on unused."""
+    worlds = []
+    for seed in range(_N_WORLDS):
+        world = copy.deepcopy(env.unwrapped)
+        world.reset(seed=seed)
+        worlds.append(world)
+    return worlds
+
+
+def _things(cells: Iterable[Any]) -> list[Any]:
+    """What one can do something with, in the open or in a box."""
+    things = []
+    for cell in cells:
+        while cell is not None:
+            if cell.can_pickup() or cell.type == "door":
+                things.append(cell)
+            cell = cell.contains
+    return things
+
+
+def _colored_kinds(worlds: list[list[Any]]) -> set[str]:
+    """The kinds of things that are named with their colour, since one world holds several.
+
+    What can be carried is named alike: with colours if one kind needs them.
+    """
+    kinds = set()
+    for things in worlds:
+        looks = Counter(kind for kind, _ in {(thing.type, thing.color) for thing in things})
+        kinds |= {kind for kind, n_colors in looks.items() if n_colors > 1}
+    if kinds - {"door"}:
+        kinds |= {thing.type for things in worlds for thing in things if thing.can_pickup()}
+    return kinds
+
+
+def _door_reader(color: str | None, n_states: int) -> Reader:
+    """Reads a door's state; one that is not there stands open."""
+
+    def read(world: Any, plan: FloorPlan) -> int:
+        for door in plan.doors:
+            if color in (None, door.color):
+                behind_open = 0 if door.is_open else 2 if door.is_locked else 1
+                return max(0, n_states - 1 - behind_open)
+        return n_states - 1
+
+    return read
+
+
+def _rooms(plans: list[FloorPlan]) -> Named:
+    n_rooms = min(len(ascii_uppercase), max(plan.n_rooms for plan in plans))
+    if n_rooms < 2:
+        return {}
+    away = ["goal", *(f"{n} away" for n in range(1, n_rooms))]
+    words = away if any(plan.goals for plan in plans) else list(ascii_uppercase[:n_rooms])
+    return {"room": (words, lambda world, plan: min(n_rooms - 1, plan.room(world.agent_pos)))}
+
+
+def _at_goal(plans: list[FloorPlan]) -> Named:
+    if not any(plan.goals for plan in plans):
+        return {}
+    return {"at_goal": (2, lambda world, plan: int(tuple(world.agent_pos) in plan.goals))}

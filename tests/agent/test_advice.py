@@ -1,0 +1,81 @@
+"""Advice: said when it is due, silent otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from gym_attrplan.agent import advice
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.graph import Planner, TransitionCounts
+
+
+@pytest.fixture
+def counts():
+    """From nothing to the key; the door never opens."""
+    counts = TransitionCounts(AttributeSpace({"key": 2, "door": ["locked", "open"], "ore": 4}))
+    counts.record([[0, 0, 0], [1, 0, 0]], [[1, 0, 0], [1, 0, 1]])
+    return counts
+
+
+def test_a_world_in_which_nothing_changed_is_named():
+    (text,) = advice.on_exploring(TransitionCounts(AttributeSpace(["key"])))
+    assert "never saw an attribute change" in text
+    assert "exploration_fraction" in text
+
+
+def test_an_attribute_that_never_changed_is_named_with_its_value(counts):
+    (text,) = advice.on_exploring(counts)
+    assert text.startswith("'door' never changed while exploring: it was always 'door=locked'.")
+
+
+def test_attributes_that_all_changed_need_no_advice(counts):
+    counts.record([1, 0, 1], [1, 1, 1])
+    assert advice.on_exploring(counts) == []
+
+
+def test_hops_that_never_arrive_are_named_with_the_longest_hop(counts):
+    counts.attempt([[0, 0, 0]] * 100, [[1, 0, 0]] * 100, False)
+    (text,) = advice.on_hopping(counts, max_hop_steps=7)
+    assert text.startswith("of the last 100 attempts to hop 0 arrived.")
+    assert "max_hop_steps=7" in text
+
+
+@pytest.mark.parametrize(("n_failed", "n_reached"), [(99, 0), (98, 2)])
+def test_few_attempts_or_some_that_arrive_need_no_advice(counts, n_failed, n_reached):
+    n = n_failed + n_reached
+    outcomes = [False] * n_failed + [True] * n_reached
+    counts.attempt([[0, 0, 0]] * n, [[1, 0, 0]] * n, outcomes)
+    assert advice.on_hopping(counts, max_hop_steps=7) == []
+
+
+def test_a_goal_outside_the_graph_is_answered_with_the_closest_description(counts):
+    text = advice.on_goal(Planner(counts), [0, 0, 0], "key, door=open, ore=1")
+    assert "the closest is 'key, door=locked, ore=1', which lacks 'door=open'" in text
+
+
+def test_what_the_goal_leaves_free_does_not_count_as_a_difference(counts):
+    text = advice.on_goal(Planner(counts), [0, 0, 0], "not key, door=open")
+    assert "the closest is 'not key, door=locked, ore=0', which lacks 'door=open'" in text
+
+
+def test_a_goal_that_was_seen_but_cannot_be_reached_from_here_is_told_apart(counts):
+    text = advice.on_goal(Planner(counts), [1, 0, 1], "not key")
+    assert text.startswith("'not key' was seen, but no way to it from 'key, door=locked, ore=1'")
+
+
+def test_before_learning_the_advice_is_to_learn():
+    planner = Planner(TransitionCounts(AttributeSpace(["key"])))
+    assert "learn()" in advice.on_goal(planner, [0], "key")
+
+
+def test_the_summary_names_the_weakest_hop(counts):
+    counts.attempt([[0, 0, 0], [1, 0, 0]], [[1, 0, 0], [1, 0, 1]], [False, True])
+    assert advice.summary(Planner(counts)) == (
+        "3 attribute sets, 2 transitions; a hop succeeds with 0.50 on average, the weakest with "
+        "0.33: key, from 'not key, door=locked, ore=0'."
+    )
+
+
+def test_advice_is_a_warning_of_its_own_kind():
+    with pytest.warns(advice.AdviceWarning, match="mind the gap"):
+        advice.warn(["mind the gap"])

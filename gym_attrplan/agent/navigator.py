@@ -43,8 +43,9 @@ class PlannerOptions:
             outcome is nearest to the goal; π acts where it sees no way.
         edges: What the graph is made of: what was counted (``table``), what the forward model
             believes possible (``model``), or ``both``; without a forward model the table.
-        step_cost: Cost of a hop beside its improbability, in nats. A hop that fails can mostly be
-            tried again, so what counts is time: 1/p tries cost about 1 - log p.
+        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where foresight picks
+            single actions, else 0.001. A drop that fails can be tried again, so what counts is
+            time, and 1/p tries cost about 1 - log p; a longer hop may spoil more than time.
     """
 
     estimator: str = "beta_mean"
@@ -55,7 +56,7 @@ class PlannerOptions:
     unreachable: Literal["nearest", "explore"] = "nearest"
     forward: bool = True
     edges: Literal["table", "model", "both"] = "both"
-    step_cost: float = 1.0
+    step_cost: float | None = None
 
 
 PLANNERS = {
@@ -143,13 +144,14 @@ class Navigator:
     ) -> None:
         self.options = options
         trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
+        self.foresight = foresight if options.forward else None
+        step_cost = 1e-3 if self.foresight is None else 1.0
         self.planner = Planner(
             counts,
             estimator=options.estimator,
-            step_cost=options.step_cost,
+            step_cost=step_cost if options.step_cost is None else options.step_cost,
             max_trees=max(256, trees),
         )
-        self.foresight = foresight if options.forward else None
         self.max_hop_steps = max_hop_steps
         self.success_probs = success_probs if options.first_edge else None
 

@@ -1,0 +1,294 @@
+"""The build order: explore, learn to hop, plan for counts of units; ours beside the paper's.
+
+``python benchmarks/build_order.py`` trains agents as ``benchmarks/configs/build_order.yml`` says,
+two seeds of each version, exploring with the bonus and at random, and gives each 1,000 tasks of at
+most 500 steps with either planner. ``--quick`` takes less than three minutes.
+
+``--agents`` keeps the agents in files, and who starts again goes on where they stand; with
+``--time-limit`` the run stops itself in time, with exit status 75 if there is more to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from ledger import append, read
+from rich.console import Console
+from rich.table import Table
+from stable_baselines3.common.callbacks import BaseCallback
+
+import gym_attrplan  # noqa: F401  registers the environments
+from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.evaluation import evaluate_tasks, wilson_interval
+from gym_attrplan.agent.worlds import as_vec_env
+
+SUITE = "build_order"
+ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}
+CONFIG = Path(__file__).parent / "configs" / "build_order.yml"
+EXPLORATIONS = ("count_bonus", "random")
+METHODS = {"ap": PLANNERS["robust"], "ap_paper": PLANNERS["paper"]}
+"""Time matters less than elsewhere: a unit too many cannot be taken back, and the goal is lost."""
+
+EPISODE_STEPS = 500
+N_WORLDS = 250
+
+PAPER: dict[str, dict[str, float]] = {
+    "ap": {"small": 31.7, "large": 35.2},
+    "ap_paper": {"small": 31.7, "large": 35.2},
+    "ap/random_exploration": {"small": 6.4},
+    "ap_paper/random_exploration": {"small": 6.4},
+    "reinforce/test_tasks": {"small": 12.6, "large": 2.3},
+    "reinforce/curriculum": {"small": 18.9, "large": 1.9},
+}
+"""Success in percent with 30M steps, by method and version."""
+
+PAPER_EDGES = {"random": {"small": 2_047}, "count_bonus": {"small": 120_000, "large": 420_000}}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training."""
+
+    version: str
+    exploration: str
+    seed: int
+    budget: int
+
+    @property
+    def env(self) -> str:
+        """The environment's id."""
+        return ENVS[self.version]
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What names it in the results."""
+        return {"env": self.env, "budget": self.budget, "seed": self.seed}
+
+    def method(self, name: str) -> str:
+        """The name in the results of one of :data:`METHODS`."""
+        return name if self.exploration == "count_bonus" else f"{name}/random_exploration"
+
+
+class Watch(BaseCallback):
+    """Spreads the episodes, notes what exploring found, saves now and then and stops in time.
+
+    Worlds that begin together stay in step, since no episode is shorter than another: without the
+    spreading every update would see one moment of the game alone.
+
+    Args:
+        cell: What is trained.
+        file: Where to save; None for nowhere.
+        save_every: Steps between two savings.
+        deadline: When to stop, as ``time.time()`` counts.
+    """
+
+    model: Any
+
+    def __init__(self, cell: Cell, file: Path | None, save_every: int, deadline: float) -> None:
+        super().__init__()
+        self._cell, self._file, self._deadline = cell, file, deadline
+        self._save_every = save_every
+        self._explored = (0, 0)
+
+    def _on_training_start(self) -> None:
+        agent = self.model
+        self._explored = agent.counts.n_edges, agent.counts.n_nodes
+        self._exploring = not agent.steps_done["hop"]
+        self._n_calls = 0
+        self._next_save = agent.num_timesteps + self._save_every
+
+    def _on_step(self) -> bool:
+        agent = self.model
+        if self._exploring and agent.steps_done["hop"]:
+            self._exploring, self._n_calls = False, 0
+            self._note_explored()
+        if self._exploring:
+            self._explored = agent.counts.n_edges, agent.counts.n_nodes
+        if self._n_calls < EPISODE_STEPS:
+            turns = np.arange(agent.n_envs) * EPISODE_STEPS // agent.n_envs
+            agent.env.env_method("truncate_episodes", turns == self._n_calls)
+        self._n_calls += 1
+        if self._file is not None and agent.num_timesteps >= self._next_save:
+            self._next_save += self._save_every
+            agent.save(self._file)
+        return time.time() < self._deadline
+
+    def _note_explored(self) -> None:
+        cell, (n_edges, n_nodes) = self._cell, self._explored
+        append(
+            SUITE,
+            task="edges",
+            method=cell.exploration,
+            value=n_edges,
+            unit="edges",
+            extra={"explore_steps": self.model.steps_done["explore"], "nodes": n_nodes},
+            **cell.key,
+        )
+        print(f"{cell}: exploring found {n_edges:,} edges", flush=True)
+
+
+def agent_for(cell: Cell, file: Path | None, device: str) -> AttributePlannerAgent:
+    """The agent in the file, or a new one."""
+    config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())[cell.env]
+    worlds = as_vec_env(cell.env, n_envs=config["n_envs"])
+    if file is not None and file.exists():
+        n_done = AttributePlannerAgent.load(file, device="cpu").num_timesteps
+        # Another seed, or random actions would repeat what they have done before.
+        seed = cell.seed + n_done
+        agent: AttributePlannerAgent = AttributePlannerAgent.load(
+            file, env=worlds, device=device, seed=seed
+        )
+        return agent
+    options = {**config["agent"], "exploration": cell.exploration}
+    return AttributePlannerAgent(config["policy"], worlds, seed=cell.seed, device=device, **options)
+
+
+def run(
+    cell: Cell, template: str | None, save_every: int, deadline: float, n_tasks: int, device: str
+) -> bool:
+    """Train an agent and evaluate it with both planners; False if time was up before the end."""
+    torch.set_num_threads(2 if device == "cuda" else 1)
+    if time.time() > deadline:
+        return False
+    file = Path(template.format(**asdict(cell))) if template else None
+    agent = agent_for(cell, file, device)
+    start, n_before = time.perf_counter(), agent.num_timesteps
+    if n_before < cell.budget:
+        watch = Watch(cell, file, save_every, deadline)
+        agent.learn(cell.budget - n_before, callback=watch, reset_num_timesteps=False)
+        speed = (agent.num_timesteps - n_before) / (time.perf_counter() - start)
+        print(f"{cell}: {agent.num_timesteps:,} steps, {speed:,.0f} a second", flush=True)
+        if file is not None:
+            agent.save(file)
+    if agent.num_timesteps < cell.budget:
+        return False
+    for name, planner in METHODS.items():
+        method = cell.method(name)
+        known = _select(read(SUITE), task="counts", method=method, n=n_tasks, **cell.key)
+        if n_before < cell.budget or not known:
+            agent.set_planner(planner)
+            measure(agent, cell, method, n_tasks)
+    return True
+
+
+def measure(agent: AttributePlannerAgent, cell: Cell, method: str, n_tasks: int) -> None:
+    """Give the agent tasks, and keep the result."""
+    worlds = as_vec_env(cell.env, n_envs=min(N_WORLDS, n_tasks))
+    result = evaluate_tasks(agent, worlds, n_tasks=n_tasks, seed=20_000 + 1_000 * cell.seed)
+    key = cell.key
+    explored = _select(read(SUITE), task="edges", method=cell.exploration, **key)
+    extra = {
+        "version": cell.version,
+        "explore_steps": agent.steps_done["explore"],
+        "hop_steps": agent.steps_done["hop"],
+        "edges_explored": explored[0]["value"] if explored else None,
+        "edges": agent.counts.n_edges,
+        "nodes": agent.counts.n_nodes,
+        "mean_steps": round(float(result.n_steps.mean()), 1),
+    }
+    successes = result.successes
+    append(SUITE, task="counts", method=method, n=n_tasks, successes=successes, extra=extra, **key)
+    print(f"{cell} {method}: {result}", flush=True)
+
+
+def print_table(budget: int) -> None:
+    """What the results say of one budget."""
+    lines = [line for line in [*read(SUITE), *read("baselines")] if line["budget"] == budget]
+    console = Console(width=120)
+    for version in ENVS:
+        console.print(_success(lines, budget, version))
+    console.print(_edges(lines, budget))
+
+
+def _success(lines: list[dict[str, Any]], budget: int, version: str) -> Table:
+    table = Table(title=f"{ENVS[version]}, {budget:,} steps: tasks solved in %")
+    for column in ("method", "paper, 30M", "ours", "95% interval", "seeds"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for method, paper in PAPER.items():
+        own = _select(lines, env=ENVS[version], task="counts", method=method)
+        table.add_row(method, f"{paper[version]:g}" if version in paper else "", *_rates(own))
+    return table
+
+
+def _select(lines: list[dict[str, Any]], **key: Any) -> list[dict[str, Any]]:
+    return [line for line in lines if all(line[name] == value for name, value in key.items())]
+
+
+def _rates(lines: list[dict[str, Any]]) -> list[str]:
+    lines = [line for line in lines if line["n"]]
+    if not lines:
+        return ["", "", ""]
+    n, solved = (sum(line[name] for line in lines) for name in ("n", "successes"))
+    low, high = wilson_interval(solved, n)
+    seeds = " ".join(f"{100 * line['successes'] / line['n']:.1f}" for line in lines)
+    return [f"{100 * solved / n:.1f}", f"{100 * low:.1f} to {100 * high:.1f}", seeds]
+
+
+def _edges(lines: list[dict[str, Any]], budget: int) -> Table:
+    table = Table(title=f"{budget:,} steps: edges found by exploring, means over seeds")
+    for column in ("version", "", "random", "bonus", "bonus / random"):
+        table.add_column(column, justify="right")
+    for version, env in ENVS.items():
+        of_paper = [PAPER_EDGES[name].get(version) for name in ("random", "count_bonus")]
+        table.add_row(version, "paper", *_ratio(*of_paper))
+        found = [
+            [line["value"] for line in _select(lines, env=env, task="edges", method=name)]
+            for name in ("random", "count_bonus")
+        ]
+        table.add_row("", "ours", *_ratio(*(sum(one) / len(one) if one else None for one in found)))
+    return table
+
+
+def _ratio(random: float | None, bonus: float | None) -> list[str]:
+    ratio = f"{bonus / random:.1f}" if random and bonus else ""
+    return [*("" if value is None else f"{value:,.0f}" for value in (random, bonus)), ratio]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--versions", nargs="+", choices=ENVS, default=list(ENVS))
+    parser.add_argument("--explorations", nargs="+", choices=EXPLORATIONS, default=EXPLORATIONS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
+    parser.add_argument("--budget", type=int, default=3_000_000, help="steps, exploring included")
+    parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument("--quick", action="store_true", help="small, one seed, few steps and tasks")
+    parser.add_argument(
+        "--agents",
+        metavar="ZIP",
+        help="their files, such as runs/build-order-{version}-{exploration}-{seed}-{budget}.zip",
+    )
+    parser.add_argument("--save-every", type=int, default=1_000_000, help="steps")
+    parser.add_argument("--time-limit", type=float, default=float("inf"), help="of training, in s")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    parser.add_argument("--jobs", type=int, default=2, help="agents trained at a time")
+    options = parser.parse_args()
+    if options.quick:
+        options.versions, options.seeds = ["small"], [0]
+        options.budget, options.n_tasks = 600_000, 200
+    if options.device == "auto":
+        options.device = "cuda" if torch.cuda.is_available() else "cpu"
+    deadline = time.time() + options.time_limit
+    how = options.agents, options.save_every, deadline, options.n_tasks, options.device
+    chosen = product(options.versions, options.explorations, options.seeds)
+    jobs = [(Cell(*which, options.budget), *how) for which in chosen]
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+        finished = pool.starmap(run, jobs, chunksize=1)
+    print_table(options.budget)
+    if not all(finished):
+        print(f"unfinished agents: {finished.count(False)}; run the same again to go on.")
+        sys.exit(os.EX_TEMPFAIL)
+
+
+if __name__ == "__main__":
+    main()

@@ -38,7 +38,6 @@ ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}
 CONFIG = Path(__file__).parent / "configs" / "build_order.yml"
 EXPLORATIONS = ("count_bonus", "random")
 METHODS = {"ap": PLANNERS["robust"], "ap_paper": PLANNERS["paper"]}
-"""Time matters less than elsewhere: a unit too many cannot be taken back, and the goal is lost."""
 
 EPISODE_STEPS = 500
 N_WORLDS = 250

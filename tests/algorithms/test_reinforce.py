@@ -95,7 +95,10 @@ def test_equal_returns_give_no_credit():
 
 @pytest.mark.parametrize("baseline", ["moment", "value"])
 def test_it_learns_the_identity(baseline):
-    env = DummyVecEnv([lambda: IdentityEnv(3)] * 8)
+    worlds = [IdentityEnv(3) for _ in range(8)]
+    for seed, world in enumerate(worlds):
+        world.action_space.seed(seed)  # it draws its states from there
+    env = DummyVecEnv([lambda world=world: world for world in worlds])
     model = make(env, n_steps=8, gamma=0.0, learning_rate=1e-2, baseline=baseline)
     model.learn(6_000)
     reward, _ = evaluate_policy(model, env, n_eval_episodes=4, warn=False)

@@ -85,7 +85,9 @@ def read(suite: str) -> list[dict[str, Any]]:
 def _command() -> str:
     script, root = Path(sys.argv[0]).resolve(), Path(__file__).parent.parent.resolve()
     name = script.relative_to(root) if script.is_relative_to(root) else Path(script.name)
-    return shlex.join(["python", str(name), *sys.argv[1:]])
+    # Where a machine keeps its files is nobody's business: of a whole path the name is enough.
+    arguments = [Path(one).name if one.startswith("/") else one for one in sys.argv[1:]]
+    return shlex.join(["python", str(name), *arguments])
 
 
 def _versions() -> dict[str, str]:
@@ -100,14 +102,16 @@ def _versions() -> dict[str, str]:
 def _commit() -> str:
     """The commit the figures were measured at, marked when the code had changes on top of it.
 
-    A copy of the tree without its history is told by the variable GIT_COMMIT.
+    A copy of the tree on another machine, whose history may be old, is told by GIT_COMMIT.
     """
+    if told := os.environ.get("GIT_COMMIT"):
+        return told
     try:
         name = _git("rev-parse", "--short=12", "HEAD")
         # The results themselves grow while benchmarks run; that is no change of the code.
         changed = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("GIT_COMMIT", "unknown")
+        return "unknown"
     return f"{name}-dirty" if changed else name
 
 

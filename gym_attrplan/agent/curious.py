@@ -45,7 +45,7 @@ class CuriousExplorer(RandomExplorer):
     def __init__(self, venv: VecEnv, learner: InverseLearner, *, seed: int | None = None) -> None:
         super().__init__(venv, seed=seed)
         self._learner = learner
-        self._rng = np.random.default_rng(seed)
+        self._foresight = Foresight(learner.forward, n_candidates=128, rng=self._rng)
         self._next_fit = FIRST_FIT
         n_words = learner.forward.head.answers.n_logits
         self._seen = np.zeros((n_words, n_words))
@@ -61,8 +61,7 @@ class CuriousExplorer(RandomExplorer):
         if self._learner.forward.is_fitted:
             curious = np.flatnonzero(self._rng.random(len(actions)) >= RANDOM_SHARE)
             rows = {key: part[curious] for key, part in observations.items()}
-            foresight = Foresight(self._learner.forward, n_candidates=128, rng=self._rng)
-            choice = foresight.seek(rows, self._worth())
+            choice = self._foresight.seek(rows, self._worth())
             actions[curious[choice.found]] = choice.actions[choice.found]
         return actions
 

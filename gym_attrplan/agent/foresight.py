@@ -120,40 +120,34 @@ class Foresight:
             memory: What the running episodes make dearer.
         """
         achieved = observations["achieved_goal"]
-        aims = self._aims(goals, planner, envs, nodes, memory)
+
+        def dearer(targets: Rows) -> npt.NDArray[np.float64]:
+            extra = np.zeros(targets.shape)
+            if memory is not None:
+                row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
+                known = targets[row, column]
+                extra[row, column] = memory.extra_cost(envs[row], nodes[row], known)
+            return extra
+
+        aims = self._aims(goals, planner, nodes)
+        aims = aims._replace(costs=aims.costs + dearer(aims.nodes))
 
         def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
             outcomes = self.model.foresee(observations, candidates)
             costs, targets = self._costs(achieved, goals, outcomes, planner)
-            if memory is not None:
-                row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
-                costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
-            return aims.improve(costs, targets, outcomes)
+            return aims.improve(costs + dearer(targets), targets, outcomes)
 
         return self._best(judge, len(goals))
 
-    def _aims(
-        self,
-        goals: IntArray,
-        planner: Planner,
-        envs: Rows,
-        nodes: Rows,
-        memory: EpisodeMemory | None,
-    ) -> Aims:
+    def _aims(self, goals: IntArray, planner: Planner, nodes: Rows) -> Aims:
         """The goals themselves, and the neighbours through which the graph would go."""
         index = planner.counts.index
-        neighbours = best_neighbours(planner, nodes, goals, N_NEIGHBOURS)
+        neighbours, onward = best_neighbours(planner, nodes, goals, N_NEIGHBOURS)
         vectors = index.vectors(np.maximum(neighbours, 0).ravel())
         whole = (goals != FREE).all(axis=1)
         goal_nodes = np.where(whole, index.find(np.where(whole[:, None], goals, 0)), -1)
         targets = np.concatenate([goal_nodes[:, None], neighbours], axis=1)
-        costs = np.full(targets.shape, planner.step_cost)
-        for i, goal in enumerate(goals):
-            distances = planner.distances(goal)[neighbours[i]]
-            costs[i, 1:] += np.where(neighbours[i] >= 0, distances, np.inf)
-        if memory is not None:
-            row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
-            costs[row, column] += memory.extra_cost(envs[row], nodes[row], targets[row, column])
+        costs = planner.step_cost + np.pad(onward, ((0, 0), (1, 0)))  # at the goal nothing is left
         vectors = np.concatenate([goals[:, None], vectors.reshape(*neighbours.shape, -1)], axis=1)
         return Aims(vectors, targets, costs)
 

@@ -14,7 +14,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import configure_logger
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
-from gym_attrplan.agent import lessons, storage
+from gym_attrplan.agent import advice, lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
@@ -194,11 +194,8 @@ class AttributePlannerAgent:
             self.logger.record(f"plan/{name}", value)
         self.logger.dump(self.num_timesteps)
         if self.options.verbose:
-            print(
-                f"{figures['nodes']:,} attribute sets, {figures['edges']:,} transitions; "
-                f"a hop succeeds with {figures['mean_edge']:.2f} on average, "
-                f"the weakest with {figures['weakest_edge']:.2f}."
-            )
+            print(advice.summary(self.navigator.planner))
+        advice.warn(advice.on_hopping(self.counts, max_hop_steps=self.options.max_hop_steps))
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -259,11 +256,11 @@ class AttributePlannerAgent:
         """The plan from an observation to a goal, by default its own; None if there is none."""
         batch, _ = as_batch(observation, self.attribute_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
-        if self.counts.n_nodes == 0:
-            return None
-        return self.navigator.planner.plan(
-            batch["achieved_goal"][0], wanted, unknown_start="nearest"
-        )
+        here, planner = batch["achieved_goal"][0], self.navigator.planner
+        plan = planner.plan(here, wanted, unknown_start="nearest") if self.counts.n_nodes else None
+        if plan is None:
+            advice.warn([advice.on_goal(planner, here, wanted)])
+        return plan
 
     @property
     def navigator(self) -> Navigator:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import Progress
 from stable_baselines3.common.callbacks import BaseCallback
 
+from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import BridgeCallback
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Training:
         for phase, n_steps in self._phases(end):
             if not self._run(phase, n_steps):
                 return
+            if phase == "explore":
+                advice.warn(advice.on_exploring(self._agent.counts))
 
     def _phases(self, end: int) -> list[tuple[str, int]]:
         """What is left of each phase: who has begun to hop does not go back to exploring."""

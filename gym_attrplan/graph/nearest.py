@@ -40,7 +40,7 @@ def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
 
 def best_neighbours(
     planner: Planner, nodes: npt.NDArray[np.int64], goals: IntArray, n_best: int
-) -> npt.NDArray[np.int64]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """The neighbours through which the ways to the goals are cheapest, the best one first.
 
     Args:
@@ -50,28 +50,32 @@ def best_neighbours(
         n_best: How many at most.
 
     Returns:
-        ``(n, n_best)`` node numbers; -1 where there are fewer neighbours that lead on.
+        ``(n, n_best)`` node numbers and what the ways on from there cost; -1 and infinite where
+        there are fewer neighbours that lead on.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
         >>> from gym_attrplan.graph import TransitionCounts
         >>> counts = TransitionCounts(AttributeSpace({"floor": 4}))
         >>> _ = counts.record([[0], [0], [1], [2], [1]], [[1], [2], [3], [1], [0]])
-        >>> best_neighbours(Planner(counts), np.array([0]), np.array([[3]], np.int8), 3)
-        array([[ 1,  2, -1]])
+        >>> start, goal = np.array([0]), np.array([[3]], np.int8)
+        >>> found, costs = best_neighbours(Planner(counts), start, goal, 3)
+        >>> found, costs.round(2)
+        (array([[ 1,  2, -1]]), array([[0.69, 1.39,  inf]]))
     """
     edges, probs = planner.counts.edges(), planner.edge_probs()
     known = np.flatnonzero(nodes >= 0)
     owner, places = expand_rows(edges.indptr, nodes[known])
     owner, target = known[owner], edges.target[places].astype(np.int64)
-    costs = edge_costs(probs[places], planner.step_cost)
+    onward = np.empty(len(target))
     first, last = (np.searchsorted(owner, known, side=side) for side in ("left", "right"))
     for row, i, j in zip(known, first, last, strict=True):
-        costs[i:j] += planner.distances(goals[row])[target[i:j]]
+        onward[i:j] = planner.distances(goals[row])[target[i:j]]
+    costs = edge_costs(probs[places], planner.step_cost) + onward
     order = np.lexsort((costs, owner))
     order = order[costs[order] < np.inf]
     rank = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
     order, rank = order[rank < n_best], rank[rank < n_best]
-    best = np.full((len(nodes), n_best), -1)
-    best[owner[order], rank] = target[order]
-    return best
+    best, distances = np.full((len(nodes), n_best), -1), np.full((len(nodes), n_best), np.inf)
+    best[owner[order], rank], distances[owner[order], rank] = target[order], onward[order]
+    return best, distances

@@ -25,6 +25,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper, PlannerOptions
+from gym_attrplan.agent.advice import AdviceWarning
 from gym_attrplan.error import (
     InvalidArchive,
     InvalidEnvironment,
@@ -100,9 +101,11 @@ def test_partly_specified_goals_and_a_goal_nobody_can_reach(trained):
     env = counter()
     observation, _ = env.reset(options={"goal": "two"})
     assert len(trained.plan(observation).nodes) == 3
-    lonely = make_agent(counter(ends_at=2)).learn(3_000)
+    with pytest.warns(AdviceWarning, match="'four' never changed while exploring"):
+        lonely = make_agent(counter(ends_at=2)).learn(3_000)
     observation, _ = env.reset(options={"goal": "four, one"})
-    assert lonely.plan(observation) is None
+    with pytest.warns(AdviceWarning, match="no explored description meets 'four, one'"):
+        assert lonely.plan(observation) is None
     action, state = lonely.predict(observation, deterministic=True)
     assert action in (0, 1)
     assert state.lost.tolist() == [False]  # it heads for what comes nearest

@@ -9,14 +9,21 @@ explored edges, judged by the detector. From then on nothing but the detector's 
 graph, policy, rewards and planner; the true attributes only score. Evaluation shows pictures that
 were held out. A task has 40 actions and is solved if the goal is truly met when the agent believes
 so; goals that hold at the start are never drawn.
+
+Agents are kept in a folder. Who starts again goes on: what is trained, or measured since, is not
+done twice; delete the folder to begin anew.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import json
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +33,7 @@ import yaml
 from blocks_table import print_table
 from gymnasium import spaces
 from gymnasium.wrappers.vector import TransformObservation
-from ledger import append
+from ledger import append, measured_since
 
 from gym_attrplan import AttributePlannerAgent, AttributeVectorWrapper
 from gym_attrplan.agent import PLANNERS, VectorEnvAdapter
@@ -41,6 +48,7 @@ from gym_attrplan.envs.blocks import (
 from gym_attrplan.models import AttributeDetector, Examples, IndexedRows, Trunk
 
 CONFIG = Path(__file__).parent / "configs" / "blocks.yml"
+SUITE = "blocks"
 ENV_ID = "AttrBlocks-v0"
 TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
 N_DETECTED = 20_000
@@ -101,9 +109,8 @@ def feature_space(table: np.ndarray) -> spaces.Box:
 class Beliefs:
     """Everything seen of a world: features of its pictures, and the detector's word on each."""
 
-    def __init__(self, table: np.ndarray, detector: AttributeDetector, view: View) -> None:
-        self.table, self.view = table, view
-        self.vectors = detector.predict(table)
+    def __init__(self, table: np.ndarray, vectors: np.ndarray, view: View) -> None:
+        self.table, self.vectors, self.view = table, vectors, view
 
     def worlds(self, n_envs: int, *, task: str, **options: Any) -> VectorEnvAdapter:
         """The batched twin as the agent sees it."""
@@ -157,79 +164,112 @@ def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dic
     rows = np.concatenate([data.frames, data.next_frames])
     labels = np.concatenate([data.attributes, data.next_attributes])
     detector.fit(table[rows], labels, **settings(n_labels, "heads"))
-    beliefs = Beliefs(table, detector, view)
+    beliefs = Beliefs(table, detector.predict(table), view)
     test = view.collect(N_DETECTED, 10_000 + seed, split="held_out")
     wrong = int((beliefs.vectors[test.frames] != test.attributes).any(axis=1).sum())
     return beliefs, {"detector_wrong": wrong}
 
 
-def train(
-    budget: int, n_labels: int, seed: int, view: View, device: str
-) -> tuple[AttributePlannerAgent, Beliefs, dict[str, float]]:
-    """An agent that has seen so many one-step examples, with so many labels."""
-    beliefs, figures = see(n_labels, seed, view, device)
+@dataclass(frozen=True)
+class Cell:
+    """One training: an agent that has seen so many one-step examples, with so many labels."""
+
+    budget: int
+    n_labels: int
+    seed: int
+    view: View
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What names it in the results."""
+        return {"env": self.view.env, "budget": self.budget, "seed": self.seed}
+
+    def method(self, name: str) -> str:
+        """The name of a method in the results."""
+        return name if self.n_labels == self.budget else f"{name}/{self.n_labels}_labels"
+
+    def file(self, folder: Path) -> Path:
+        """Where its agent is kept; what it believes to see lies beside, as npz."""
+        parts = self.view.image_size, self.view.jitter, self.budget, self.n_labels, self.seed
+        return folder / ("-".join(f"{part:g}" for part in parts) + ".zip")
+
+
+def train(cell: Cell, folder: Path, device: str) -> None:
+    """Train the cell's agent and keep it, unless that was done before."""
+    file = cell.file(folder)
+    if file.exists():
+        return
+    torch.set_num_threads(1 if device == "cpu" else 2)
+    start, budget = time.perf_counter(), cell.budget
+    beliefs, figures = see(cell.n_labels, cell.seed, cell.view, device)
     worlds = beliefs.worlds(512, task="multi_step", max_episode_steps=1)
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
         worlds,
         low_level="inverse",
-        seed=seed,
+        seed=cell.seed,
         device=device,
         low_level_kwargs=settings(budget, "heads"),
     )
-    explored = view.collect(budget // 2, seed)
+    explored = cell.view.collect(budget // 2, cell.seed)
     before, after = beliefs.vectors[explored.frames], beliefs.vectors[explored.next_frames]
     agent.add_examples(Examples(beliefs.table[explored.frames], explored.actions, before, after))
     agent.learn(budget - len(explored), reset_num_timesteps=False)
-    figures |= {"edges": agent.counts.n_edges, "imagined_edges": agent.imagined.n_edges}
-    return agent, beliefs, figures
-
-
-def run(
-    budget: int, n_labels: int, seed: int, view: View, n_tasks: int, device: str, methods: list[str]
-) -> None:
-    torch.set_num_threads(1 if device == "cpu" else 2)
-    start = time.perf_counter()
-    agent, beliefs, figures = train(budget, n_labels, seed, view, device)
-    name = "" if n_labels == budget else f"/{n_labels}_labels"
-    extra = {**figures, "n_labels": n_labels, "train_seconds": round(time.perf_counter() - start)}
-    key: dict[str, Any] = {"env": view.env, "budget": budget, "seed": seed, "extra": extra}
+    edges = agent.counts.n_edges
+    figures |= {"edges": edges, "imagined_edges": agent.imagined.n_edges}
+    extra = {
+        **figures,
+        "n_labels": cell.n_labels,
+        "train_seconds": round(time.perf_counter() - start),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(
+        file.with_suffix(".npz"),
+        table=beliefs.table,
+        vectors=beliefs.vectors,
+        extra=np.array(json.dumps(extra)),
+    )
+    agent.save(file)
     right = N_DETECTED - int(figures["detector_wrong"])
-    append(
-        "blocks", task="full_set", method=f"detector{name}", n=N_DETECTED, successes=right, **key
+    common = {**cell.key, "extra": extra}
+    seen = {"method": cell.method("detector"), "n": N_DETECTED, "successes": right}
+    append(SUITE, task="full_set", **seen, **common)
+    append(SUITE, task="edges", method=cell.method("ap"), value=edges, unit="edges", **common)
+    print(f"{budget:,} seed {cell.seed}: {extra}", flush=True)
+
+
+@lru_cache(2)
+def load(cell: Cell, folder: Path) -> tuple[AttributePlannerAgent, Beliefs, dict[str, Any]]:
+    """What :func:`train` kept."""
+    torch.set_num_threads(1)
+    file = cell.file(folder)
+    with np.load(file.with_suffix(".npz")) as kept:
+        beliefs = Beliefs(kept["table"], kept["vectors"], cell.view)
+        extra = json.loads(str(kept["extra"]))
+    return AttributePlannerAgent.load(file, device="cpu"), beliefs, extra
+
+
+def evaluate(cell: Cell, folder: Path, name: str, task: str, n_tasks: int) -> None:
+    """Give the cell's agent tasks and keep the result, unless that was done before."""
+    key = {**cell.key, "task": task, "method": cell.method(name), "n": n_tasks}
+    if measured_since(cell.file(folder).stat().st_mtime, SUITE, **key):
+        return
+    start, planner = time.perf_counter(), METHODS[name]
+    agent, beliefs, extra = load(cell, folder)
+    if planner is not None:
+        agent.set_planner(planner)
+    n_envs = min(N_WORLDS, n_tasks)
+    worlds = beliefs.worlds(n_envs, task=task, split="held_out", max_episode_steps=40)
+    result = evaluate_tasks(
+        agent if planner is not None else agent.low_level,
+        worlds,
+        n_tasks=n_tasks,
+        seed=20_000 + cell.seed * n_tasks,
+        truth="true_attributes",
     )
-    append(
-        "blocks",
-        task="edges",
-        method=f"ap{name}",
-        value=figures["edges"],
-        unit="edges",
-        **key,
-    )
-    for method in methods:
-        planner = METHODS[method]
-        if planner is not None:
-            agent.set_planner(planner)
-        for task in TASKS:
-            n_envs = min(N_WORLDS, n_tasks)
-            worlds = beliefs.worlds(n_envs, task=task, split="held_out", max_episode_steps=40)
-            result = evaluate_tasks(
-                agent if planner is not None else agent.low_level,
-                worlds,
-                n_tasks=n_tasks,
-                seed=20_000 + seed * n_tasks,
-                truth="true_attributes",
-            )
-            append(
-                "blocks",
-                task=task,
-                method=f"{method}{name}",
-                n=result.n,
-                successes=result.successes,
-                **key,
-            )
-            print(f"{budget:,} seed {seed} {method}{name} {task}: {result}", flush=True)
-    print(f"{budget:,} seed {seed}: {time.perf_counter() - start:.0f} s, {figures}", flush=True)
+    append(SUITE, successes=result.successes, extra=extra, **key)
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"{cell.budget:,} seed {cell.seed} {key['method']} {task}: {result}, {took}", flush=True)
 
 
 def main() -> None:
@@ -244,8 +284,9 @@ def main() -> None:
     parser.add_argument("--jitter", type=float, default=1.0)
     parser.add_argument("--frames", help="an npz with the pictures, where none can be drawn")
     parser.add_argument("--save-frames", help="write such a file and stop")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--agents", type=Path, default=Path("runs/blocks"), help="their folder")
+    parser.add_argument("--device", default="auto", help="of training; evaluation uses the CPU")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
     n_variants = 5
     if options.scale == "quick":
@@ -256,14 +297,21 @@ def main() -> None:
         return
     if view.file is None:
         view.frames()  # drawn once, before anybody needs them
-    chosen = options.n_tasks, options.device, options.methods
-    jobs = [
-        (budget, options.labels or budget, seed, view, *chosen)
+    cells = [
+        Cell(budget, options.labels or budget, seed, view)
         for budget in sorted(options.budgets, reverse=True)
         for seed in options.seeds
     ]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        pool.starmap(run, jobs, chunksize=1)
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        trained = {pool.submit(train, cell, options.agents, options.device): cell for cell in cells}
+        measured = []
+        for one in as_completed(trained):
+            one.result()
+            for which in product(options.methods, TASKS):
+                how = trained[one], options.agents, *which, options.n_tasks
+                measured.append(pool.submit(evaluate, *how))
+        for done in measured:
+            done.result()
     print_table(view.env, options.budgets)
 
 

@@ -20,7 +20,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import yaml
 from ledger import append, read
@@ -39,7 +38,6 @@ CONFIG = Path(__file__).parent / "configs" / "build_order.yml"
 EXPLORATIONS = ("count_bonus", "random")
 METHODS = {"ap": PLANNERS["robust"], "ap_paper": PLANNERS["paper"]}
 
-EPISODE_STEPS = 500
 N_WORLDS = 250
 
 PAPER: dict[str, dict[str, float]] = {
@@ -80,10 +78,7 @@ class Cell:
 
 
 class Watch(BaseCallback):
-    """Spreads the episodes, notes what exploring found, saves now and then and stops in time.
-
-    Worlds that begin together stay in step, since no episode is shorter than another: without the
-    spreading every update would see one moment of the game alone.
+    """Notes what exploring found, saves now and then and stops in time.
 
     Args:
         cell: What is trained.
@@ -104,20 +99,15 @@ class Watch(BaseCallback):
         agent = self.model
         self._explored = agent.counts.n_edges, agent.counts.n_nodes
         self._exploring = not agent.steps_done["hop"]
-        self._n_calls = 0
         self._next_save = agent.num_timesteps + self._save_every
 
     def _on_step(self) -> bool:
         agent = self.model
         if self._exploring and agent.steps_done["hop"]:
-            self._exploring, self._n_calls = False, 0
+            self._exploring = False
             self._note_explored()
         if self._exploring:
             self._explored = agent.counts.n_edges, agent.counts.n_nodes
-        if self._n_calls < EPISODE_STEPS:
-            turns = np.arange(agent.n_envs) * EPISODE_STEPS // agent.n_envs
-            agent.env.env_method("truncate_episodes", turns == self._n_calls)
-        self._n_calls += 1
         if self._file is not None and agent.num_timesteps >= self._next_save:
             self._next_save += self._save_every
             agent.save(self._file)

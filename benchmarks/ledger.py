@@ -82,6 +82,15 @@ def read(suite: str) -> list[dict[str, Any]]:
     return list({tuple(line[key] for key in keys): line for line in lines}.values())
 
 
+def measured_since(moment: float, suite: str, **key: Any) -> bool:
+    """Whether there is a line with this key that was written after ``moment``, a file's time."""
+    return any(
+        datetime.datetime.fromisoformat(line["date"]).timestamp() >= int(moment)
+        for line in read(suite)
+        if all(line[name] == value for name, value in key.items())
+    )
+
+
 def _command() -> str:
     script, root = Path(sys.argv[0]).resolve(), Path(__file__).parent.parent.resolve()
     name = script.relative_to(root) if script.is_relative_to(root) else Path(script.name)

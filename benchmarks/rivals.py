@@ -14,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from gym_attrplan.agent import AttributePlannerAgent
 from gym_attrplan.agent.evaluation import Predictor, RandomModel
 from gym_attrplan.agent.low_level import build
-from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce
+from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce, SpreadEpisodes
 from gym_attrplan.envs.regimes import ladder, make_task_env
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
@@ -88,7 +88,7 @@ def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks
     venv = make_worlds(cell.env, task, n_envs, processes=n_envs > 1, **options)
     common = {"seed": cell.seed, "device": device}
     model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
-    chain = list(callbacks)
+    chain = [SpreadEpisodes(), *callbacks]
     if cell.regime == "curriculum":
         world = make_task_env(cell.env, "one_step", **WORLDS[cell.env].options).unwrapped
         chain.append(Curriculum(ladder(world, task)))

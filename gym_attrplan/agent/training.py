@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import BridgeCallback
+from gym_attrplan.algorithms import SpreadEpisodes
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent
@@ -72,7 +73,8 @@ class Training:
         model.num_timesteps = agent.num_timesteps
         model._last_obs = None  # the worlds may have been used since: start new episodes
         self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
-        model.learn(n_steps, bridge, log_interval=self._log_interval, reset_num_timesteps=False)
+        both = CallbackList([SpreadEpisodes(), bridge])
+        model.learn(n_steps, both, log_interval=self._log_interval, reset_num_timesteps=False)
         return not bridge.stopped
 
     def _end_rollout(self) -> None:

@@ -1,0 +1,55 @@
+"""SpreadEpisodes: a Stable-Baselines3 callback that brings parallel worlds out of step."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+
+class SpreadEpisodes(BaseCallback):
+    """Ends the first episodes at different times, one world after the other.
+
+    Worlds that begin together and end after so many steps would stay in step for ever, and every
+    update would see one moment of an episode alone. Nothing is done where the environments do not
+    say how long an episode is, or cannot end one, as those of this library can.
+
+    Example:
+        >>> import gym_attrplan
+        >>> from stable_baselines3 import PPO
+        >>> from gym_attrplan.agent.worlds import as_vec_env
+        >>> worlds = as_vec_env("AttrSwitches-v0", n_envs=4)
+        >>> model = PPO("MultiInputPolicy", worlds, n_steps=64, device="cpu")
+        >>> model = model.learn(256, SpreadEpisodes())
+    """
+
+    def _on_training_start(self) -> None:
+        n_envs = self.training_env.num_envs
+        self._limit = (episode_limit(self.training_env) or 0) if n_envs > 1 else 0
+        self._turns = np.arange(n_envs) * self._limit // n_envs
+
+    def _on_step(self) -> bool:
+        if self.n_calls <= self._limit:
+            due = self._turns == self.n_calls - 1
+            if due.any():
+                end_episodes(self.training_env, due)
+        return True
+
+
+def episode_limit(venv: VecEnv) -> int | None:
+    """After how many steps the worlds end every episode; None if they do not say."""
+    if venv.has_attr("max_episode_steps"):
+        return cast("int | None", venv.get_attr("max_episode_steps", indices=[0])[0])
+    spec = venv.get_attr("spec", indices=[0])[0] if venv.has_attr("spec") else None
+    return None if spec is None else spec.max_episode_steps
+
+
+def end_episodes(venv: VecEnv, where: npt.NDArray[np.bool_]) -> None:
+    """Have worlds begin a new episode soon, if they can be told to; others run to their own end."""
+    if venv.has_attr("truncate_episodes"):
+        venv.env_method("truncate_episodes", where)
+    elif venv.has_attr("truncate_episode"):
+        venv.env_method("truncate_episode", indices=np.flatnonzero(where).tolist())

@@ -13,7 +13,7 @@ EXTRAS = {
     "minigrid": ["minigrid>=3.0"],
     "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
     "robotics": ["gymnasium-robotics>=1.4"],
-    "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14"],
+    "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14", "jinja2>=3.1", "pillow>=10"],
 }
 EXTRAS["all"] = sorted({line for lines in EXTRAS.values() for line in lines})
 EXTRAS["docs"] = ["sphinx>=7", "furo"]
@@ -44,7 +44,7 @@ setup(
     license="MIT",
     python_requires=">=3.11",
     packages=find_packages(include=["gym_attrplan", "gym_attrplan.*"]),
-    package_data={"gym_attrplan": ["py.typed"]},
+    package_data={"gym_attrplan": ["py.typed", "report/templates/*"]},
     install_requires=[
         "gymnasium>=1.1",
         "numpy>=1.26",

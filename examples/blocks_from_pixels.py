@@ -94,7 +94,7 @@ def draw_episode(
     every = raw.rules.evaluate(np.arange(raw.rules.n_states))
     pictures.append(frames[np.flatnonzero((every == goal).all(axis=1))[0]])
     hops = [f"hop {i}" for i in range(1, len(pictures) - 1)]
-    film_strip(pictures, ["start", *hops, "goal"]).savefig("blocks.png")
+    film_strip(pictures, ["start", *hops, "goal"]).figure.savefig("blocks.png")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | check | attributes``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | report | check | attributes``."""
 
 from __future__ import annotations
 
@@ -65,6 +65,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_agent_argument(plan)
     plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
     plan.set_defaults(run=_plan)
+
+    report = commands.add_parser("report", help="write a folder's results as one page")
+    report.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("benchmarks/results"),
+        metavar="DIR",
+        help="what benchmarks wrote; default: benchmarks/results",
+    )
+    report.add_argument("--out", type=Path, metavar="HTML", help="default: report.html in there")
+    report.set_defaults(run=_report)
 
     check = commands.add_parser("check", help="hold an attribute environment to its contract")
     _add_env_arguments(check)
@@ -186,6 +198,12 @@ def _plan(options: argparse.Namespace) -> None:
     wanted = agent.attribute_space.describe(observation["desired_goal"])
     print(f"goal: {wanted}")
     print("no plan: the goal is not in the explored graph" if plan is None else plan.describe())
+
+
+def _report(options: argparse.Namespace) -> None:
+    from gym_attrplan.report.page import write_report
+
+    print(f"wrote {write_report(options.folder, options.out)}")
 
 
 def _check(options: argparse.Namespace) -> None:

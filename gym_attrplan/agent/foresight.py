@@ -91,9 +91,14 @@ class Foresight:
         self._rng = rng
 
     @property
+    def draws(self) -> bool:
+        """Whether actions are drawn, there being too many to consider all."""
+        return self._all is None
+
+    @property
     def n_actions(self) -> int:
         """How many actions are considered in a state, at first."""
-        return self.model.layout.n_choices if self._all is not None else self._n_candidates
+        return self._n_candidates if self.draws else self.model.layout.n_choices
 
     def choose(
         self,

@@ -43,9 +43,10 @@ class PlannerOptions:
             outcome is nearest to the goal; π acts where it sees no way.
         edges: What the graph is made of: what was counted (``table``), what the forward model
             believes possible (``model``), or ``both``; without a forward model the table.
-        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where foresight picks
-            single actions, else 0.001. A drop that fails can be tried again, so what counts is
-            time, and 1/p tries cost about 1 - log p; a longer hop may spoil more than time.
+        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where foresight draws
+            its actions from a continuum, else 0.001. Another draw is another try, so what counts
+            there is time, and 1/p tries cost about 1 - log p; one of a few actions that failed
+            would mostly fail again, and a longer hop may spoil more than time.
     """
 
     estimator: str = "beta_mean"
@@ -145,7 +146,8 @@ class Navigator:
         self.options = options
         trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
         self.foresight = foresight if options.forward else None
-        step_cost = 1e-3 if self.foresight is None else 1.0
+        draws = self.foresight is not None and self.foresight.draws
+        step_cost = 1.0 if draws else 1e-3
         self.planner = Planner(
             counts,
             estimator=options.estimator,

@@ -16,7 +16,6 @@ from torch import nn, optim
 
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.low_level import find_algorithm
-from gym_attrplan.agent.practice import PRACTICES
 from gym_attrplan.error import InvalidArchive, InvalidOption
 
 _DEFAULTS = {"exploration": "bonus", "exploration_fraction": 0.2, "max_hop_steps": 80}
@@ -43,7 +42,7 @@ class AgentOptions:
         step_penalty: Taken off the reward of every step of a hop.
         bonus_scale: Factor on the exploration bonus.
         practice: Which hops π learns from: to neighbours drawn by their ``visits``, as in the
-            paper; by ``need``, those that fail as often as they work; or along ``plans``.
+            paper, or by ``need``, mostly those that fail as often as they work.
         decay: γ of c_π: what older attempts at an edge keep when an epoch begins.
         epoch_steps: Steps between two epochs.
         anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
@@ -115,7 +114,7 @@ class AgentOptions:
                 'with low_level="inverse" a hop is one action, max_hop_steps=1; '
                 f"received {self.max_hop_steps}."
             )
-        for name, names in (("exploration", EXPLORATIONS), ("practice", PRACTICES)):
+        for name, names in (("exploration", EXPLORATIONS), ("practice", ("visits", "need"))):
             if (value := getattr(self, name)) not in names:
                 raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
         for name, low, high in (

@@ -13,7 +13,6 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
-from gym_attrplan.agent.practice import Practice
 from gym_attrplan.algorithms.spread import end_episodes
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
@@ -117,7 +116,7 @@ class ExploreVecEnv(VecEnvWrapper):
 
 
 class HopVecEnv(VecEnvWrapper):
-    """Worlds cut into hops: from where a world stands to a neighbour chosen for practice.
+    """Worlds cut into hops: from where a world stands to a neighbour drawn for practice.
 
     A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
     episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
@@ -134,7 +133,7 @@ class HopVecEnv(VecEnvWrapper):
         step_penalty: Taken off the reward of every step; reaching the goal pays 1.
         rng: Draws the neighbours.
         examples: Where to keep what every action did; for hops of a single action.
-        practice: How neighbours are chosen, one of ``PRACTICES``.
+        practice: How neighbours are drawn, by ``visits`` or by ``need``.
     """
 
     def __init__(
@@ -152,10 +151,11 @@ class HopVecEnv(VecEnvWrapper):
         super().__init__(venv)
         self.counts = counts
         self.attempts = attempts
-        self.practice = Practice(counts, venv.num_envs, by=practice, rng=rng)
+        self.practice = practice
         self.examples = examples
         self.max_hop_steps = max_hop_steps
         self.step_penalty = step_penalty
+        self.rng = rng
         self._n_hops = self._n_reached = 0
         self._clock = time.time()
 
@@ -164,7 +164,7 @@ class HopVecEnv(VecEnvWrapper):
         observations: Observations = dict(self.venv.reset())  # type: ignore[arg-type]
         here = observations["achieved_goal"]
         self._starts = here.copy()
-        self._goals = self._draw(here, np.arange(self.num_envs))
+        self._goals = self._draw(here)
         self._steps = np.zeros(self.num_envs, np.int64)
         observations["desired_goal"] = self._goals.copy()
         self._start_rows = {key: rows.copy() for key, rows in observations.items()}
@@ -183,7 +183,6 @@ class HopVecEnv(VecEnvWrapper):
         if self.examples is not None:
             self.examples.add_step(self._start_rows, self._actions, ends)
         self._steps += 1
-        self.practice.tick()
         changed = (ends != self._starts).any(axis=1)
         reached = (ends == self._goals).all(axis=1) & changed
         done = changed | world_done | (self._steps >= self.max_hop_steps)
@@ -270,7 +269,7 @@ class HopVecEnv(VecEnvWrapper):
         """Begin new hops where ``done``, in place in the observations to be returned."""
         here = observations["achieved_goal"]
         self._starts[done] = here[done]
-        self._goals[done] = self._draw(here[done], np.flatnonzero(done))
+        self._goals[done] = self._draw(here[done])
         self._steps[done] = 0
         observations["desired_goal"][done] = self._goals[done]
         stuck = done & (self._goals == self._starts).all(axis=1)
@@ -279,11 +278,15 @@ class HopVecEnv(VecEnvWrapper):
         for key, rows in self._start_rows.items():
             rows[done] = observations[key][done]
 
-    def _draw(self, vectors: IntArray, worlds: npt.NDArray[np.int64]) -> IntArray:
+    def _draw(self, vectors: IntArray) -> IntArray:
         """A neighbour of each vector; a vector without any is its own goal."""
-        index, goals = self.counts.index, vectors.copy()
-        chosen = self.practice.next_nodes(worlds, index.find(vectors).astype(np.int64))
+        nodes = self.counts.index.find(vectors)
+        known = nodes >= 0
+        chosen = np.full(len(nodes), -1, np.int64)
+        if known.any():
+            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng, by=self.practice)
+        goals = vectors.copy()
         found = chosen >= 0
         if found.any():
-            goals[found] = index.vectors(chosen[found])
+            goals[found] = self.counts.index.vectors(chosen[found])
         return goals

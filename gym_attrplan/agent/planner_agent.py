@@ -81,6 +81,7 @@ class AttributePlannerAgent:
         self.success_model: SuccessModel | None = None
         self.imagined: TransitionCounts | None = None
         self._logger: Logger | None = None
+        self._custom_logger = False
         self._navigator: Navigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
@@ -141,7 +142,7 @@ class AttributePlannerAgent:
             self.num_timesteps = 0
             self.steps_done = {"explore": 0, "hop": 0}
         verbose, log = self.options.verbose, self.options.tensorboard_log
-        if self._logger is None or reset_num_timesteps:
+        if self._logger is None or (reset_num_timesteps and not self._custom_logger):
             self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
         inner = as_callback(callback)
         inner.init_callback(self)  # type: ignore[arg-type]
@@ -295,6 +296,7 @@ class AttributePlannerAgent:
     def set_logger(self, logger: Logger) -> None:
         """Log elsewhere."""
         self._logger = logger
+        self._custom_logger = True
 
     @property
     def n_envs(self) -> int:

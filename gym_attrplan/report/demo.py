@@ -71,7 +71,7 @@ def _show_plan(agent: AttributePlannerAgent, console: Console, folder: Path, see
         return
     console.print("\n[bold]A goal 12 transitions away, never trained:[/bold]")
     console.print(plan.describe(), highlight=False)
-    figure = plot_plan(agent.navigator.planner, plan).get_figure(root=True)
+    figure = plot_plan(agent, plan).get_figure(root=True)
     if figure is not None:
         figure.savefig(folder / "graph.png", dpi=150)
     frames, done, state = [env.render()], False, None

@@ -1,0 +1,227 @@
+"""Is the agent right about itself? What it predicts of hops and plans beside fresh attempts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.agent.buffers import AttemptBuffer
+from gym_attrplan.agent.evaluation import wilson_interval
+from gym_attrplan.agent.phases import HopVecEnv, endless_goals
+from gym_attrplan.agent.worlds import Worlds, as_vec_env
+from gym_attrplan.error import InvalidData, InvalidOption
+from gym_attrplan.graph import TransitionCounts
+
+if TYPE_CHECKING:
+    from gym_attrplan.agent import AttributePlannerAgent
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Attempts with about the same prediction; ``low`` to ``high`` is the share's 95% interval."""
+
+    predicted: float
+    achieved: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Predicted probabilities beside what came of them.
+
+    Args:
+        predicted: ``(n,)`` probabilities.
+        reached: ``(n,)`` whether it worked.
+
+    Example:
+        >>> trials = Trials(np.array([0.5, 0.5, 0.9]), np.array([True, True, False]))
+        >>> round(trials.calibration_error, 3)
+        0.633
+        >>> print(trials.describe())
+        predicted  achieved  attempts
+             0.50      1.00         2
+             0.90      0.00         1
+        calibration error 0.633, predicted 0.63 on average and achieved 0.67
+    """
+
+    predicted: FloatArray
+    reached: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def bins(self, n_bins: int = 10) -> list[Bin]:
+        """Groups of equal width from 0 to 1, the empty ones left out.
+
+        Raises:
+            InvalidOption: If there is no group.
+        """
+        if n_bins < 1:
+            raise InvalidOption(f"n_bins is at least 1; received {n_bins}.")
+        number = np.minimum((self.predicted * n_bins).astype(int), n_bins - 1)
+        return [
+            _bin(self.predicted[number == i], self.reached[number == i]) for i in np.unique(number)
+        ]
+
+    @property
+    def calibration_error(self) -> float:
+        """By how much a prediction is off, averaged over attempts in ten groups."""
+        return sum(one.n * abs(one.predicted - one.achieved) for one in self.bins()) / len(self)
+
+    def describe(self) -> str:
+        """A line for each group."""
+        lines = ["predicted  achieved  attempts"]
+        lines += [f"{one.predicted:9.2f}{one.achieved:10.2f}{one.n:10,}" for one in self.bins()]
+        lines.append(
+            f"calibration error {self.calibration_error:.3f}, predicted "
+            f"{self.predicted.mean():.2f} on average and achieved {self.reached.mean():.2f}"
+        )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTrials(Trials):
+    """Attempts at single hops, with the states they started from.
+
+    Args:
+        observations: Key → ``(n, …)`` rows; ``desired_goal`` is the neighbour tried for.
+    """
+
+    observations: dict[str, npt.NDArray[Any]]
+
+
+def try_edges(
+    agent: AttributePlannerAgent,
+    env: Worlds | None = None,
+    *,
+    n_attempts: int = 5_000,
+    seed: int = 0,
+) -> EdgeTrials:
+    """Send the hop policy along edges of the graph, drawn by their visits; nothing is learned.
+
+    Args:
+        agent: A trained agent.
+        env: The worlds, by default the agent's own.
+        n_attempts: How many hops to try.
+        seed: Of the worlds and of the edges drawn.
+
+    Raises:
+        InvalidOption: If there is nothing to try.
+        InvalidData: If the worlds only stand where the graph knows no edge.
+    """
+    if n_attempts < 1:
+        raise InvalidOption(f"n_attempts is at least 1; received {n_attempts}.")
+    venv = agent.env if env is None else as_vec_env(env)
+    counts = TransitionCounts(agent.attribute_space)
+    counts.merge(agent.counts)
+    attempts = AttemptBuffer(agent.observation_space, capacity=n_attempts)
+    hops = HopVecEnv(
+        venv,
+        counts,
+        attempts,
+        max_hop_steps=agent.options.max_hop_steps,
+        step_penalty=0.0,
+        rng=np.random.default_rng(seed),
+    )
+    deterministic = not agent.planner_options.sample_actions
+    venv.seed(seed)
+    n_steps, limit = 0, 10 * n_attempts * agent.options.max_hop_steps
+    with endless_goals(venv):
+        observations: Any = hops.reset()
+        while len(attempts) < n_attempts and n_steps < limit:
+            actions, _ = agent.low_level.predict(observations, deterministic=deterministic)
+            observations = hops.step(actions)[0]
+            n_steps += venv.num_envs
+    return _with_predictions(agent, attempts)
+
+
+def try_plans(
+    agent: AttributePlannerAgent,
+    env: Worlds | None = None,
+    *,
+    n_tasks: int = 500,
+    seed: int = 0,
+) -> Trials:
+    """Give the agent tasks and hold the success its plans promise against what it achieves.
+
+    A goal without a plan counts as promised 0. Tasks that hold at the start are left out. Planners
+    that look at the state do better than their plans say, and are meant to.
+
+    Args:
+        agent: A trained agent.
+        env: Worlds that end an episode on success, by default the agent's own.
+        n_tasks: At least so many tasks; every world gets as many.
+        seed: Of the worlds.
+
+    Raises:
+        InvalidOption: If there is no task.
+    """
+    if n_tasks < 1:
+        raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
+    venv = agent.env if env is None else as_vec_env(env)
+    venv.seed(seed)
+    promised: list[FloatArray] = []
+    solved: list[BoolArray] = []
+    while sum(map(len, solved)) < n_tasks:
+        observations: Any = venv.reset()
+        achieved, goals = observations["achieved_goal"], observations["desired_goal"]
+        counts = ~agent.attribute_space.matches(achieved, goals)
+        promised.append(_promises(agent, achieved[counts], goals[counts]))
+        solved.append(_solve(agent, venv, observations)[counts])
+    return Trials(np.concatenate(promised), np.concatenate(solved))
+
+
+def _bin(predicted: FloatArray, reached: BoolArray) -> Bin:
+    low, high = wilson_interval(int(reached.sum()), len(reached))
+    return Bin(float(predicted.mean()), float(reached.mean()), low, high, len(reached))
+
+
+def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> EdgeTrials:
+    """The attempts at edges of which the planner knows, with what it says of them."""
+    rows, planner = attempts.rows, agent.navigator.planner
+    index = planner.counts.index
+    source, target = (index.find(rows[key]) for key in ("achieved_goal", "desired_goal"))
+    places = np.full(len(source), -1, np.int64)
+    known = (source >= 0) & (target >= 0)
+    places[known] = planner.counts.edges().positions(source[known], target[known])
+    known = places >= 0
+    if not known.any():
+        raise InvalidData(
+            "no edge of the graph was met: the worlds begin elsewhere than those explored, or "
+            "nothing was explored. Train on these worlds, or give others."
+        )
+    return EdgeTrials(
+        predicted=np.array(planner.edge_probs()[places[known]]),
+        reached=attempts.reached[known],
+        observations={key: part[known] for key, part in rows.items() if key != "reached"},
+    )
+
+
+def _promises(agent: AttributePlannerAgent, starts: Any, goals: Any) -> FloatArray:
+    planner = agent.navigator.planner
+    plans = [
+        planner.plan(start, goal, unknown_start="nearest")
+        for start, goal in zip(starts, goals, strict=True)
+    ]
+    return np.array([0.0 if plan is None else plan.success_prob for plan in plans])
+
+
+def _solve(agent: AttributePlannerAgent, venv: Any, observations: Any) -> BoolArray:
+    """One episode in every world; a world that has ended runs on unregarded."""
+    solved, ended = np.zeros(venv.num_envs, np.bool_), np.zeros(venv.num_envs, np.bool_)
+    state, starts = None, np.ones(venv.num_envs, np.bool_)
+    while not ended.all():
+        actions, state = agent.predict(observations, state, starts, deterministic=True)
+        observations, _, starts, infos = venv.step(actions)
+        for i in np.flatnonzero(starts & ~ended):
+            solved[i] = infos[i]["is_success"]
+        ended |= starts
+    return solved

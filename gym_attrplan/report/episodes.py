@@ -1,0 +1,94 @@
+"""Episodes as pictures: the start, every change of the attributes, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.agent.evaluation import Predictor
+from gym_attrplan.attributes import AttributeSpace, GoalLike
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.graph.plan import describe_change
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """What :func:`record_episode` saw; ``film_strip(episode.frames, episode.titles)`` shows it.
+
+    Args:
+        frames: ``(height, width, 3)`` uint8 each.
+        titles: One for each picture.
+        goal: What was wanted, in words.
+        solved: Whether it was reached.
+        n_steps: Steps taken.
+    """
+
+    frames: tuple[npt.NDArray[np.uint8], ...]
+    titles: tuple[str, ...]
+    goal: str
+    solved: bool
+    n_steps: int
+
+
+def record_episode(
+    model: Predictor,
+    env: gym.Env[Any, Any],
+    *,
+    goal: GoalLike | None = None,
+    seed: int = 0,
+    max_frames: int = 8,
+) -> Episode:
+    """Watch the agent, or any SB3 model, at one task.
+
+    Args:
+        model: What acts, deterministically.
+        env: An attribute environment with ``render_mode="rgb_array"``.
+        goal: What is wanted, by default what the environment draws.
+        seed: Of the world; with the same one several models get the same task.
+        max_frames: Most pictures; of many hops only some are kept.
+
+    Raises:
+        InvalidEnvironment: If the environment has no attributes or draws no pictures.
+        InvalidOption: If there is no room for the start and the end.
+    """
+    if max_frames < 2:
+        raise InvalidOption(f"max_frames is at least 2; received {max_frames}.")
+    if env.render_mode != "rgb_array" or not env.has_wrapper_attr("attribute_space"):
+        raise InvalidEnvironment(
+            'pictures need an attribute environment with render_mode="rgb_array"; received '
+            f"{env} with render_mode={env.render_mode!r}."
+        )
+    space: AttributeSpace = env.get_wrapper_attr("attribute_space")
+    observation, info = env.reset(seed=seed, options={} if goal is None else {"goal": goal})
+    wanted, before = space.describe(observation["desired_goal"]), observation["achieved_goal"]
+    frames, titles = [_picture(env)], ["start"]
+    state, start, n_steps, done = None, np.ones(1, np.bool_), 0, False
+    while not done:
+        batch = {key: np.asarray(part)[None] for key, part in observation.items()}
+        actions, state = model.predict(batch, state, start, deterministic=True)
+        observation, _, terminated, truncated, info = env.step(actions[0])
+        done, start, n_steps = terminated or truncated, np.zeros(1, np.bool_), n_steps + 1
+        after = observation["achieved_goal"]
+        if done or (after != before).any():
+            frames.append(_picture(env))
+            titles.append(_title(space, before, after, number=len(titles)))
+        before = after
+    solved = bool(info["is_success"])
+    titles[-1] = "goal" if solved else f"not reached in {n_steps} steps"
+    kept = np.unique(np.linspace(0, len(frames) - 1, max_frames).round().astype(int))
+    chosen = tuple(frames[i] for i in kept), tuple(titles[i] for i in kept)
+    return Episode(*chosen, goal=wanted, solved=solved, n_steps=n_steps)
+
+
+def _picture(env: gym.Env[Any, Any]) -> npt.NDArray[np.uint8]:
+    return np.asarray(env.render(), np.uint8)
+
+
+def _title(space: AttributeSpace, before: Any, after: Any, *, number: int) -> str:
+    """What changed, if that is one thing."""
+    changed = int((before != after).sum())
+    return describe_change(space, before, after) if changed == 1 else f"hop {number}"

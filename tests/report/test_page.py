@@ -1,0 +1,187 @@
+"""The page as text: everything in one file, figures beside the paper's, gaps named."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from PIL import Image
+from test_results import line, solved
+
+from gym_attrplan import AttributeSpace, TransitionCounts
+from gym_attrplan.cli import main
+from gym_attrplan.error import InvalidData
+from gym_attrplan.graph import Planner
+from gym_attrplan.report import film_strip, save_graph, save_picture, write_report
+from gym_attrplan.report.album import read_graphs, read_pictures
+from gym_attrplan.report.charts import learning_charts, sample_charts
+from gym_attrplan.report.results import Results
+
+
+def write_lines(folder, lines):
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(json.dumps(one) for one in lines)
+    (folder / f"{lines[0]['suite']}.jsonl").write_text(text)
+
+
+@pytest.fixture
+def planner():
+    counts = TransitionCounts(AttributeSpace(["key", "door"]))
+    counts.record([[0, 0], [1, 0], [0, 0]], [[1, 0], [1, 1], [0, 1]])
+    return Planner(counts)
+
+
+@pytest.fixture
+def folder(tmp_path, planner):
+    """Three seeds of one figure, a picture and a graph with two plans."""
+    results = tmp_path / "results"
+    lines = [
+        solved(successes, task="multi_step", method="ap", budget=1_000_000, seed=seed)
+        for seed, successes in enumerate((90, 95, 100))
+    ]
+    write_lines(results, lines)
+    frames = [np.zeros((4, 4, 3), np.uint8)] * 2
+    save_picture(
+        film_strip(frames, ["start", "goal"]),
+        results / "pictures" / "strip.png",
+        title="Two <blocks>",
+        caption="One on the other.",
+    )
+    tasks = [([0, 0], "key, door"), ([0, 0], "key")]
+    save_graph(planner, results / "keys.graph.json", title="Keys", tasks=tasks)
+    return results
+
+
+def visible(page):
+    """The text of a page, without styles and scripts."""
+    page = re.sub(r"<(style|script)>.*?</\1>", "", page, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_a_figure_stands_beside_the_papers_with_interval_and_seeds(folder):
+    page = write_report(folder).read_text()
+    assert "95.0 91.9–96.9 · 3 seeds paper 66.7" in visible(page)
+    assert '<td class="ours"' in page
+    assert "seed 2: 100.0%" in unescape(page)
+
+
+def test_the_page_needs_nothing_but_itself(folder):
+    page = write_report(folder).read_text()
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert addresses
+    assert all(one.startswith(("#", "data:")) for one in addresses)
+    assert not re.search(r"https?://|@import|url\(", page)
+
+
+def test_what_is_missing_names_its_command(folder):
+    text = visible(write_report(folder).read_text())
+    assert "python benchmarks/grids.py" in text
+    assert "python benchmarks/build_order.py" in text
+    assert "python benchmarks/baselines.py --algo ap ppo a2c reinforce --points 10" in text
+    assert "python benchmarks/baselines.py --env AttrBlocks-v0 --algo a2c --regime one_step" in text
+
+
+def test_a_table_without_any_figure_says_so(folder):
+    page = write_report(folder).read_text()
+    grids = page[page.index('<section id="grids">') : page.index('<section id="build-order">')]
+    assert "Not run yet." in grids
+    blocks = page[page.index('<section id="blocks">') : page.index('<section id="continuous">')]
+    assert "Not run yet." not in blocks
+
+
+def test_an_empty_folder_gives_a_page_of_what_to_run(tmp_path):
+    text = visible(write_report(tmp_path, tmp_path / "out" / "page.html").read_text())
+    assert "Nothing has been measured yet." in text
+    assert "paper 66.7" in text
+
+
+def test_run_details_name_commands_commits_and_seeds(folder):
+    text = visible(write_report(folder).read_text())
+    assert "Seeds 0, 1, 2 Commits abc Machines m" in text
+    assert "Commands python benchmarks/x.py" in text
+
+
+def test_pictures_and_graphs_are_inside_with_their_words_escaped(folder):
+    page = write_report(folder).read_text()
+    assert "data:image/png;base64," in page
+    assert "<strong>Two &lt;blocks&gt;</strong>. One on the other." in page
+    assert '<button type="button" value="1" aria-pressed="false">key</button>' in page
+
+
+def test_a_picture_without_words_is_called_by_its_name(tmp_path):
+    Image.new("RGB", (2, 2)).save(tmp_path / "my_strip.png")
+    (picture,) = read_pictures(tmp_path)
+    assert (picture.title, picture.caption) == ("my strip", "")
+
+
+def test_a_graph_is_kept_with_its_plans(folder):
+    (graph,) = read_graphs(folder)
+    assert [node[3] for node in graph["nodes"]][graph["plans"][0]["nodes"][-1]] == "key, door"
+    assert graph["plans"][0]["changes"] == ["key", "door"]
+    assert graph["plans"][0]["probs"] == [0.5, 0.5]
+    assert len(graph["edges"]) == 3
+
+
+def test_a_goal_without_a_plan_is_not_drawn(planner, tmp_path):
+    with pytest.raises(InvalidData, match="no plan for 'not key'"):
+        save_graph(planner, tmp_path / "x.graph.json", title="", tasks=[([1, 1], "not key")])
+
+
+@pytest.mark.parametrize(("text", "message"), [("{", "no JSON"), ("{}", "lacks")])
+def test_a_damaged_graph_is_named(tmp_path, text, message):
+    (tmp_path / "x.graph.json").write_text(text)
+    with pytest.raises(InvalidData, match=message):
+        read_graphs(tmp_path)
+
+
+def test_learning_curves_show_the_mean_and_range_of_the_longest_trainings():
+    lines = [
+        solved(successes, suite="curves", env="AttrSwitches-v0", task=f"targets@{moment}")
+        | {"method": "ap", "budget": budget, "seed": seed, "extra": {"moment": moment}}
+        for budget, moment, seed, successes in (
+            (100, 50, 0, 20),
+            (100, 50, 1, 40),
+            (100, 100, 0, 80),
+            (10, 10, 0, 99),
+        )
+    ]
+    (chart,) = learning_charts(Results(lines))
+    (series,) = chart.series
+    assert [point.words for point in series.points] == [
+        "AP, our default\n50 steps: 30.0% (20.0 to 40.0)",
+        "AP, our default\n100 steps: 80.0%",
+    ]
+    assert [point.x for point in series.points] == [382.0, 700.0]  # half way, and at the end
+    assert series.points[1].y == pytest.approx(310 - 0.8 * 296)
+
+
+def test_the_sample_size_curve_has_a_point_for_each_budget():
+    lines = [
+        solved(successes, task="multi_step", method="ap", budget=budget)
+        for budget, successes in ((10_000, 50), (1_000_000, 90))
+    ]
+    chart = next(one for one in sample_charts(Results(lines)) if one.title == "multi-step")
+    ours = next(series for series in chart.series if series.kind == "ours")
+    theirs = [series for series in chart.series if series.kind == "paper"]
+    assert [point.x for point in ours.points] == pytest.approx([64, 64 + 636 * 2 / 3])
+    assert [len(series.points) for series in theirs] == [4, 4]
+
+
+def test_edges_are_drawn_on_logarithmic_axes():
+    edges = line(suite="blocks", env="AttrBlocks-v0", task="edges", method="ap", budget=10_000)
+    chart = sample_charts(Results([edges | {"value": 10_000.0, "seed": 0}]))[-1]
+    ours = next(series for series in chart.series if series.kind == "ours")
+    assert [words for _, words in chart.y_ticks] == ["1K", "10K", "100K", "1M"]
+    assert ours.points[0].y == pytest.approx(310 - 296 / 3)
+
+
+def test_the_command_writes_the_page_where_it_is_told_to(folder, tmp_path, capsys):
+    assert main(["report", str(folder)]) == 0
+    assert (folder / "report.html").exists()
+    assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrote {tmp_path / 'page.html'}"
+    assert main(["report", str(tmp_path / "nowhere")]) == 1
+    assert "no folder" in capsys.readouterr().err

@@ -1,0 +1,60 @@
+"""The README's tables of block stacking equal the raw results."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gym_attrplan.report.paper import BLOCKS, CONTINUOUS, paper_figure
+from gym_attrplan.report.results import Results, Source
+
+ROOT = Path(__file__).parents[2]
+RESULTS = Results.read(ROOT / "benchmarks" / "results")
+PERCENT = re.compile(r"([0-9]+\.[0-9])%")
+
+DISCRETE = {
+    "10,000 examples": ("multi_step", 10_000),
+    "100,000 examples": ("multi_step", 100_000),
+    "1,000,000 examples": ("multi_step", 1_000_000),
+    "1,000,000 examples, 70% of the goal given": ("multi_step_70", 1_000_000),
+}
+WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
+
+
+def row_of(label):
+    """The cells beside a label in the first list-table that has it."""
+    text = (ROOT / "README.rst").read_text()
+    found = re.search(rf"\* - {re.escape(label)}\n((?:     - .*\n)+)", text)
+    assert found, f"the README has no row {label!r}"
+    return re.findall(r"     - (.*)\n", found[1])
+
+
+def measured(text, source):
+    """What the results say in the form a cell has: all seeds together, or those it names."""
+    figure = RESULTS.find(source)
+    named = re.search(r"seeds (\d) and (\d)", text)
+    if named:
+        return [f"{figure.seeds[int(seed)]:.1f}" for seed in named.groups()]
+    return [f"{figure.percent:.1f}"]
+
+
+@pytest.mark.parametrize("label", DISCRETE)
+def test_the_discrete_blocks_equal_the_raw_results(label):
+    task, budget = DISCRETE[label]
+    ours, as_paper, paper = row_of(label)
+    for text, method in ((ours, "ap"), (as_paper, "ap_paper")):
+        source = Source("blocks", BLOCKS, task, method, budget)
+        assert PERCENT.findall(text) == measured(text, source), method
+        assert ("one seed" in text) == (len(RESULTS.find(source).lines) == 1)
+    if budget == 1_000_000:
+        assert PERCENT.findall(paper) == [f"{paper_figure(BLOCKS, task, 'ap'):.1f}"]
+
+
+@pytest.mark.parametrize("label", WORDS)
+def test_the_continuous_blocks_equal_the_raw_results(label):
+    ours, paper = row_of(label)
+    source = Source("blocks_continuous", CONTINUOUS, WORDS[label], "ap")
+    assert PERCENT.findall(ours) == measured(ours, source)
+    assert PERCENT.findall(paper) == [f"{paper_figure(CONTINUOUS, WORDS[label], 'ap'):.1f}"]

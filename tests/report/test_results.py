@@ -1,0 +1,147 @@
+"""Lines that count, figures made of them, and the paper's tables around those."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gym_attrplan.error import InvalidData
+from gym_attrplan.report.paper import BLOCK_TASKS, paper_figure
+from gym_attrplan.report.results import FIELDS, PROVENANCE, Measured, Results, Source
+from gym_attrplan.report.tables import all_tables
+
+EMPTY = dict.fromkeys((*FIELDS, *PROVENANCE))
+DETAILS = {"command": "python benchmarks/x.py", "commit": "abc", "machine": "m", "versions": {}}
+
+
+def line(**parts):
+    return {**EMPTY, **DETAILS, "extra": {}, "date": "2026-01-01", **parts}
+
+
+def solved(successes, n=100, **parts):
+    return line(**{"suite": "blocks", "env": "AttrBlocks-v0", "seed": 0, **parts}) | {
+        "n": n,
+        "successes": successes,
+    }
+
+
+def table(results, key):
+    return next(one for one in all_tables(results) if one.key == key)
+
+
+def cell(results, key, name, column, data=""):
+    rows = [row for row in table(results, key).rows if (row.name, row.data) == (name, data)]
+    return next(one for one in rows[0].cells if one.column == column)
+
+
+def test_of_lines_with_equal_keys_the_newest_counts():
+    new = solved(9, task="multi_step", method="ap", budget=10) | {"date": "2026-02-01"}
+    old = solved(1, task="multi_step", method="ap", budget=10) | {"date": "2026-01-31"}
+    assert Results([new, old]).find(Source("blocks")).percent == 9.0
+
+
+def test_seeds_are_counted_together():
+    measured = Measured((solved(90, seed=0), solved(290, n=300, seed=1)))
+    assert measured.percent == 95.0
+    assert measured.seeds == {0: 90.0, 1: pytest.approx(96.667, abs=1e-3)}
+    low, high = measured.interval
+    assert (round(low, 1), round(high, 1)) == (92.4, 96.7)  # Wilson's interval of 380 of 400
+
+
+@pytest.mark.parametrize(("paper", "verdict"), [(90, "ours"), (95, "even"), (98, "paper")])
+def test_who_wins_is_decided_by_the_interval(paper, verdict):
+    assert Measured((solved(380, n=400),)).verdict(paper) == verdict
+
+
+def test_without_a_figure_of_the_paper_nobody_wins():
+    assert Measured((solved(380, n=400),)).verdict(None) == ""
+
+
+def test_the_papers_budget_is_preferred_to_the_largest():
+    lines = [
+        solved(share, task="multi_step", method="ap", budget=budget)
+        for budget, share in ((100_000, 1), (1_000_000, 2), (10_000_000, 3))
+    ]
+    found = cell(Results(lines), "blocks", "AP, our default", "multi-step")
+    assert (found.ours.percent, found.paper, found.verdict) == (2.0, 66.7, "paper")
+    without = [one for one in lines if one["budget"] != 1_000_000]
+    found = cell(Results(without), "blocks", "AP, our default", "multi-step")
+    assert found.ours.percent == 3.0
+
+
+def test_the_table_by_examples_takes_each_budget_for_itself():
+    lines = [solved(40, task="multi_step", method="ap", budget=10_000)]
+    lines += [
+        line(suite="blocks", env="AttrBlocks-v0", task="edges", method="ap", budget=10_000)
+        | {"value": edges, "seed": seed}
+        for seed, edges in enumerate((4_000, 5_000))
+    ]
+    rows = {row.name: row for row in table(Results(lines), "examples").rows}
+    cells = {one.column: one for one in rows["10,000"].cells}
+    assert cells["AP, our default, multi-step"].ours.percent == 40.0
+    assert cells["edges found"].ours.value == 4_500
+    assert cells["edges found"].paper == 11_438
+    assert cells["edges found"].verdict == ""
+    assert not rows["100,000"].is_measured
+
+
+def test_rivals_come_from_their_own_suite_where_ap_has_a_row_of_its_own():
+    rival = {"suite": "baselines", "task": "multi_step", "budget": 5}
+    lines = [solved(7, method="a2c/curriculum", **rival), solved(8, method="ap", **rival)]
+    results = Results(lines)
+    name = "A3C (ours: A2C)"
+    found = cell(results, "blocks", name, "multi-step", "curriculum")
+    assert (found.ours.percent, found.paper) == (7.0, 17.0)
+    assert cell(results, "blocks", "AP, our default", "multi-step").ours is None
+    words = "with the rivals’ steps and view"
+    again = cell(results, "blocks", "AP, our default", "multi-step", words)
+    assert (again.ours.percent, again.paper) == (8.0, None)
+
+
+def test_a_method_that_the_paper_lacks_gets_a_row_without_its_figure():
+    lines = [solved(7, method="ppo/test_tasks", suite="baselines", task="multi_step", budget=5)]
+    found = cell(Results(lines), "blocks", "PPO", "multi-step", "test tasks")
+    assert (found.ours.percent, found.paper) == (7.0, None)
+
+
+def test_a_method_that_cannot_act_in_a_world_says_why():
+    lines = [
+        line(suite="baselines", env="AttrBlocks-v0", task="multi_step", method="a2c/one_step")
+        | {"extra": {"cannot": "no such actions"}, "budget": 5, "seed": 0}
+    ]
+    found = cell(Results(lines), "blocks", "A3C (ours: A2C)", "multi-step", "1-step")
+    assert (found.ours, found.reason) == (None, "no such actions")
+
+
+def test_the_papers_figures_have_the_names_of_ours():
+    tasks = [paper_figure("AttrBlocks-v0", task, "ap_paper") for task in BLOCK_TASKS]
+    assert tasks == [98.8, 66.7, 98.5, 97.8, 63.5]
+    assert paper_figure("AttrBlocks-v0", "multi_step", "inverse") == 9.1
+    assert paper_figure("AttrBuildOrder-v0", "counts", "ap/random_exploration") == 6.4
+    assert paper_figure("AttrCrafting-v0", "items", "reinforce/curriculum") == 51.5
+    assert paper_figure("AttrBlocks-v0", "multi_step", "ap_beta") is None
+    assert paper_figure("AttrCrafting-v0", "targets", "ap") is None
+    assert paper_figure("CartPole-v1", "any", "ap") is None
+
+
+def test_a_folder_is_read_whole(tmp_path):
+    for suite in ("grids", "blocks"):
+        one = solved(1, suite=suite, task="t", method="m", budget=1)
+        (tmp_path / f"{suite}.jsonl").write_text(json.dumps(one) + "\n\n")
+    assert set(Results.read(tmp_path).suites) == {"grids", "blocks"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [('{"suite": "x"', "line 1 is no JSON object"), ('{"suite": "x"}', "line 1 lacks")],
+)
+def test_a_damaged_line_is_named(tmp_path, text, message):
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(InvalidData, match=message):
+        Results.read(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidData, match="no folder"):
+        Results.read(tmp_path / "nowhere")

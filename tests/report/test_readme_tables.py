@@ -19,6 +19,7 @@ DISCRETE = {
     "100,000 examples": ("multi_step", 100_000),
     "1,000,000 examples": ("multi_step", 1_000_000),
     "1,000,000 examples, 70% of the goal given": ("multi_step_70", 1_000_000),
+    "1,000,000 examples, a tower of four": ("four_stack", 1_000_000),
 }
 WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
 
@@ -58,3 +59,12 @@ def test_the_continuous_blocks_equal_the_raw_results(label):
     source = Source("blocks_continuous", CONTINUOUS, WORDS[label], "ap")
     assert PERCENT.findall(ours) == measured(ours, source)
     assert PERCENT.findall(paper) == [f"{paper_figure(CONTINUOUS, WORDS[label], 'ap'):.1f}"]
+
+
+def test_the_row_of_few_labels_equals_the_raw_results():
+    ours, as_paper, paper = row_of("1,000,000 examples, of them 10,000 labelled")
+    for text, method in ((ours, "ap"), (as_paper, "ap_paper")):
+        source = Source("blocks", BLOCKS, "multi_step", f"{method}/10000_labels", 1_000_000)
+        assert PERCENT.findall(text) == measured(text, source), method
+    whole = paper_figure(BLOCKS, "multi_step", "ap")
+    assert PERCENT.findall(paper) == [f"{whole - 0.9:.1f}"]  # what fewer labels cost the paper

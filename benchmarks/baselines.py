@@ -5,7 +5,8 @@ learner and gives it 1,000 tasks. Regimes: ``one_step`` trains on nearby goals (
 several steps: our agent's own hop policy, tested without the planner), ``test_tasks`` on what is
 tested, ``curriculum`` on tasks from nearby goals to the test's. Each is tested with sampled and
 with likeliest actions, and the better of the two counts. What the ledger holds is not run again;
-a learner that cannot take a world's actions gets a line that says why.
+a learner that cannot take a world's actions gets a line that says why. ``--agents`` keeps what was
+trained.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import argparse
 import multiprocessing
 import time
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import torch
 from curves import Checkpoints
-from ledger import append, read
-from rivals import LEARNERS, WITHOUT_REGIME, train
+from ledger import append, is_measured, read
+from rivals import FIT, LEARNERS, WITHOUT_REGIME, train
 from rivals_worlds import REGIMES, WORLDS, Cell, evaluate
 
 from gym_attrplan.agent.evaluation import wilson_interval
@@ -77,22 +79,40 @@ def key(cell: Cell) -> dict[str, Any]:
     return {"env": cell.env, "method": cell.method, "budget": cell.budget, "seed": cell.seed}
 
 
-def is_done(cell: Cell) -> bool:
-    """Whether the ledger has every task of a cell."""
-    done = {line["task"] for line in read(SUITE) if all(line[k] == v for k, v in key(cell).items())}
-    return done >= set(cell.tasks)
+def missing(cell: Cell) -> list[str]:
+    """The tasks of a cell that the ledger lacks."""
+    return [task for task in cell.tasks if not is_measured(SUITE, task=task, **key(cell))]
 
 
-def run(cell: Cell, n_tasks: int, n_points: int, device: str) -> None:
-    """Train and evaluate one cell; each figure is a line of the ledger."""
+def keep(model: Any, cell: Cell, template: str) -> None:
+    """Save a model in a file of its own, if it is one that can be saved."""
+    if hasattr(model, "save"):
+        name = cell.method.replace("/", "-") + cell.suffix
+        parts = {"env": cell.env, "method": name, "seed": cell.seed, "budget": cell.budget}
+        file = Path(template.format(**parts))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        model.save(file)
+
+
+def run(
+    cell: Cell,
+    tasks: list[str],
+    n_tasks: int,
+    n_points: int,
+    device: str,
+    template: str | None,
+    passes: int,
+) -> None:
+    """Train one cell and evaluate it on tasks; each figure is a line of the ledger."""
     torch.set_num_threads(1)
+    FIT["updates"] = passes  # this process is the cell's own
     start = time.perf_counter()
     about: dict[str, Any] = {"regime": cell.regime, "goals": cell.goals}
     callbacks = [Checkpoints(cell, n_points)] if n_points else []
     try:
         model = train(cell, device=device, callbacks=callbacks)
     except (InvalidEnvironment, InvalidOption) as error:
-        for task in cell.tasks:
+        for task in tasks:
             append(SUITE, task=task, extra={**about, "cannot": str(error)}, **key(cell))
         print(f"{cell}: {error}", flush=True)
         return
@@ -100,7 +120,9 @@ def run(cell: Cell, n_tasks: int, n_points: int, device: str) -> None:
     about["steps"] = getattr(model, "num_timesteps", cell.budget)
     if not n_points:  # tests in between take time too
         about["steps_per_second"] = round(about["steps"] / (time.perf_counter() - start))
-    for task in cell.tasks:
+    if template:
+        keep(model, cell, template)
+    for task in tasks:
         result = evaluate(model, cell, task, n_tasks=n_tasks, seed=10_000 + cell.seed)
         extra = {**about, **result.pop("extra")}
         append(SUITE, task=task, extra=extra, **result, **key(cell))
@@ -130,7 +152,7 @@ def print_table() -> None:
 
 
 def cells_of(options: argparse.Namespace) -> list[Cell]:
-    """What was asked for, less what the ledger has."""
+    """What was asked for."""
     cells = []
     for env, algo, seed in product(options.env, options.algo, options.seeds):
         blocks = "Blocks" in env
@@ -138,9 +160,9 @@ def cells_of(options: argparse.Namespace) -> list[Cell]:
         if algo in WITHOUT_REGIME:  # trained for no goals in particular
             cells.append(Cell(env, algo, "", budget, seed, "all" if blocks else "full"))
             continue
-        for regime, goals in product(options.regime, ("full", "70") if blocks else ("full",)):
+        for regime, goals in product(options.regime, options.goals if blocks else ("full",)):
             cells.append(Cell(env, algo, regime, budget, seed, goals))
-    return [cell for cell in cells if options.again or not is_done(cell)]
+    return cells
 
 
 def main() -> None:
@@ -148,16 +170,24 @@ def main() -> None:
     parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
     parser.add_argument("--algo", nargs="+", choices=LEARNERS, required=True)
     parser.add_argument("--regime", nargs="+", choices=REGIMES, default=list(REGIMES))
+    parser.add_argument("--goals", nargs="+", choices=("full", "70"), default=("full", "70"))
     parser.add_argument("--budget", type=int, default=3_000_000, help="environment steps")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument(
+        "--passes", type=int, default=FIT["updates"], help="examples shown to fitted models"
+    )
     parser.add_argument("--points", type=int, default=0, help="checkpoints for learning curves")
+    parser.add_argument(
+        "--agents", metavar="ZIP", help="files, such as runs/{env}-{method}-{seed}-{budget}.zip"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
     parser.add_argument("--again", action="store_true", help="also what the ledger has")
     options = parser.parse_args()
-    rest = options.n_tasks, options.points, options.device
-    jobs = [(cell, *rest) for cell in cells_of(options)]
+    rest = options.n_tasks, options.points, options.device, options.agents, options.passes
+    wanted = [(one, one.tasks if options.again else missing(one)) for one in cells_of(options)]
+    jobs = [(cell, tasks, *rest) for cell, tasks in wanted if tasks]
     with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
         pool.starmap(run, jobs, chunksize=1)
     print_table()

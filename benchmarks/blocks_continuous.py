@@ -2,9 +2,9 @@
 
 ``python benchmarks/blocks_continuous.py`` trains an agent on ``obs_type="state"``, which explores
 by surprise, and gives it 1,000 tasks of each kind, of 40 drops each. An agent that is there already
-is not trained again. ``--ceiling`` measures instead what planning could reach: the same graph, the
-true state, and physics itself as the judge of single drops, on fewer tasks, since each judgement is
-a simulation.
+is not trained again, and what was measured since is not measured again, unless ``--again`` says so.
+``--ceiling`` measures instead what planning could reach: the same graph, the true state, and
+physics itself as the judge of single drops, on fewer tasks, since each judgement is a simulation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from blocks_table import print_table
-from ledger import append
+from ledger import append, measured_since
 from scipy.spatial.transform import Rotation
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
@@ -36,6 +36,7 @@ from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
 from gym_attrplan.models.forward import Outcomes
 
+SUITE = "blocks_continuous"
 ENV_ID = "AttrBlocksContinuous-v0"
 TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
 _PAPER, _ROBUST = PLANNERS["paper"], PLANNERS["robust"]
@@ -109,7 +110,7 @@ class Ceiling:
 
 
 def train(
-    budget: int, seed: int, exploration: str, n_worlds: int, device: str
+    budget: int, seed: int, exploration: str, n_worlds: int, passes: int, device: str
 ) -> AttributePlannerAgent:
     """Nine tenths of the drops explore; the rest are π's attempts."""
     make = partial(gym.make, ENV_ID, obs_type="state")
@@ -123,7 +124,7 @@ def train(
         device=device,
         low_level_kwargs={
             "holdout": 0.02,
-            "max_epochs": min(100, max(4, 5_000_000 // budget)),
+            "max_epochs": min(100, max(4, passes // budget)),
             "batch_size": 1_024,
             "learning_rate": 2e-3,
             "patience": 1_000,
@@ -137,7 +138,7 @@ def train(
 
 def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, seed: int) -> None:
     """Give the agent tasks, and keep the result."""
-    start, venv = time.perf_counter(), worlds(task)
+    start, venv = time.perf_counter(), worlds(task, min(N_WORLDS, n_tasks))
     model: Any = agent.low_level
     if method == "ceiling":
         model = Ceiling(agent, venv)
@@ -146,7 +147,7 @@ def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, 
         model = agent
     result: TaskResult = evaluate_tasks(model, venv, n_tasks=n_tasks, seed=20_000 + 1_000 * seed)
     append(
-        "blocks_continuous",
+        SUITE,
         env=ENV_ID,
         task=task,
         method=method,
@@ -172,6 +173,12 @@ def run(file: str, device: str, method: str, task: str, n_tasks: int, seed: int)
     measure(agent, method, task, n_tasks, seed)
 
 
+def is_done(file: str, method: str, task: str, n_tasks: int, seed: int) -> bool:
+    """Whether the ledger has such a figure of the very agent in the file."""
+    key = {"env": ENV_ID, "task": task, "method": method, "n": n_tasks, "seed": seed}
+    return measured_since(Path(file).stat().st_mtime, SUITE, **key)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", type=int, default=300_000, help="drops, attempts included")
@@ -180,8 +187,12 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--exploration", choices=["surprise", "random"], default="surprise")
+    parser.add_argument(
+        "--passes", type=int, default=5_000_000, help="drops that models are shown, in all"
+    )
     parser.add_argument("--ceiling", action="store_true", help="physics as the forward model")
     parser.add_argument("--agents", default="runs/continuous-{seed}.zip", help="their files")
+    parser.add_argument("--again", action="store_true", help="also what was measured before")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="processes that evaluate")
     parser.add_argument("--worlds", type=int, default=8, help="processes that drop blocks")
@@ -191,17 +202,19 @@ def main() -> None:
         file = options.agents.format(seed=seed)
         start = time.perf_counter()
         if not Path(file).exists():
-            how = options.exploration, options.worlds, options.device
+            how = options.exploration, options.worlds, options.passes, options.device
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
             train(options.budget, seed, *how).save(file)
             print(f"seed {seed}: trained in {time.perf_counter() - start:.0f} s", flush=True)
         jobs = [
             (file, options.device, method, task, options.n_tasks, seed)
             for method in methods
             for task in options.tasks
+            if options.again or not is_done(file, method, task, options.n_tasks, seed)
         ]
         with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
             pool.starmap(run, jobs, chunksize=1)
-    print_table(ENV_ID, [options.budget], suite="blocks_continuous")
+    print_table(ENV_ID, [options.budget], suite=SUITE)
 
 
 if __name__ == "__main__":

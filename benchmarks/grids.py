@@ -3,6 +3,9 @@
 ``python benchmarks/grids.py`` trains three agents for each of ``AttrSwitches-v0`` and
 ``AttrCrafting-v0`` as ``benchmarks/configs/grids.yml`` says and gives each 1,000 tasks of at
 most 300 steps; tasks that hold at the start are left out. One agent serves all planners.
+
+``--agents`` keeps the agents in files. Who starts again goes on: what is trained, or measured
+since, is not done twice.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 
 import torch
 import yaml
-from ledger import append, read
+from ledger import append, measured_since, read
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
@@ -32,31 +35,45 @@ METHODS = {
 CONFIG = Path(__file__).parent / "configs" / "grids.yml"
 
 
-def run(env_id: str, seed: int, total_timesteps: int | None, n_tasks: int) -> None:
-    """Train one agent and evaluate it with every planner; each figure is a line of the ledger."""
-    torch.set_num_threads(1)
+def agent_for(env_id: str, seed: int, total: int, file: Path | None) -> AttributePlannerAgent:
+    """The agent in the file, or one that is trained now, and kept there."""
+    if file is not None and file.exists():
+        kept: AttributePlannerAgent = AttributePlannerAgent.load(file, device="cpu")
+        return kept
     config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())[env_id]
-    total = total_timesteps or config["total_timesteps"]
     worlds = as_vec_env(env_id, n_envs=config["n_envs"], env_kwargs=config["env_kwargs"])
     options = config["agent"]
     agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, device="cpu", **options)
     agent.learn(total)
-    venv = as_vec_env(env_id, n_envs=250)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        agent.save(file)
+    return agent
+
+
+def run(
+    env_id: str, seed: int, total_timesteps: int | None, n_tasks: int, template: str | None
+) -> None:
+    """Train one agent and evaluate it with every planner; each figure is a line of the ledger."""
+    torch.set_num_threads(1)
+    total = total_timesteps or yaml.safe_load(CONFIG.read_text())[env_id]["total_timesteps"]
+    file = Path(template.format(env=env_id, seed=seed, budget=total)) if template else None
+    agent = agent_for(env_id, seed, total, file)
+    venv = as_vec_env(env_id, n_envs=min(250, n_tasks))
     models: dict[str, Any] = {**METHODS, "random": RandomModel(venv, seed=seed)}
     for method, model in models.items():
+        key = {"env": env_id, "task": TASKS[env_id], "method": method, "seed": seed}
+        key |= {"budget": total, "n": n_tasks}
+        if file is not None and measured_since(file.stat().st_mtime, "grids", **key):
+            continue
         if method in METHODS:
             agent.set_planner(model)
             model = agent
         result = evaluate_tasks(model, venv, n_tasks=n_tasks, seed=10_000 + seed)
         append(
             "grids",
-            env=env_id,
-            task=TASKS[env_id],
-            method=method,
-            budget=total,
-            seed=seed,
-            n=result.n,
             successes=result.successes,
+            **key,
             extra={"mean_steps": float(result.n_steps.mean()), "edges": agent.counts.n_edges},
         )
         print(f"{env_id} seed {seed} {method}: {result}", flush=True)
@@ -88,10 +105,13 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--total-timesteps", type=int, help="instead of the config's")
     parser.add_argument("--n-tasks", type=int, default=1_000)
+    parser.add_argument(
+        "--agents", metavar="ZIP", help="their files, such as runs/{env}-{seed}-{budget}.zip"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="agents trained at a time")
     options = parser.parse_args()
     jobs = [
-        (env_id, seed, options.total_timesteps, options.n_tasks)
+        (env_id, seed, options.total_timesteps, options.n_tasks, options.agents)
         for env_id in options.envs
         for seed in options.seeds
     ]

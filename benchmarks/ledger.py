@@ -15,6 +15,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +69,41 @@ def append(
         f"Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / f"{suite}.jsonl").open("a") as file:
-        file.write(json.dumps(line) + "\n")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / f"{suite}.jsonl"
+    # What a killed run left half written becomes a line of its own, which readers drop.
+    start = "\n" if _is_cut(path) else ""
+    with path.open("a") as file:
+        file.write(f"{start}{json.dumps(line)}\n")
     return line
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether the file's last line has no end."""
+    if not path.exists() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
 
 
 def read(suite: str) -> list[dict[str, Any]]:
     """The lines that count: the newest for each (suite, env, task, method, budget, seed)."""
     path = RESULTS / f"{suite}.jsonl"
-    lines = [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
+    texts = path.read_text().splitlines() if path.exists() else []
+    lines = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            lines += [json.loads(text)] if text.strip() else []
+        except json.JSONDecodeError:
+            warnings.warn(f"{path}, line {number} was cut off and is left out.", stacklevel=2)
     keys = ("suite", "env", "task", "method", "budget", "seed")
     return list({tuple(line[key] for key in keys): line for line in lines}.values())
+
+
+def is_measured(suite: str, **key: Any) -> bool:
+    """Whether there is a line with this key."""
+    return measured_since(0.0, suite, **key)
 
 
 def measured_since(moment: float, suite: str, **key: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | report | check | attributes``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | reproduce | report | check``."""
 
 from __future__ import annotations
 
@@ -65,6 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_agent_argument(plan)
     plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
     plan.set_defaults(run=_plan)
+
+    reproduce = commands.add_parser("reproduce", help="run the paper's benchmarks, write a page")
+    reproduce.add_argument("part", nargs="?", default="all", help="a part of the paper, or all")
+    reproduce.add_argument("--scale", default="quick", help="quick or full")
+    reproduce.add_argument("--seeds", type=int, metavar="N", help="how many")
+    reproduce.add_argument("--out", default="attrplan-reproduce", metavar="DIR")
+    reproduce.set_defaults(run=_reproduce)
 
     report = commands.add_parser("report", help="write a folder's results as one page")
     report.add_argument(
@@ -198,6 +205,17 @@ def _plan(options: argparse.Namespace) -> None:
     wanted = agent.attribute_space.describe(observation["desired_goal"])
     print(f"goal: {wanted}")
     print("no plan: the goal is not in the explored graph" if plan is None else plan.describe())
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    from gym_attrplan.report.reproduce import reproduce
+
+    try:
+        failed = reproduce(options.part, scale=options.scale, seeds=options.seeds, out=options.out)
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted; start the same again to go on") from None
+    if failed:
+        raise SystemExit(f"these stages failed, see their logs: {', '.join(failed)}")
 
 
 def _report(options: argparse.Namespace) -> None:

@@ -169,8 +169,10 @@ class Planner:
             nodes: ``(n,)`` current nodes; -1, a vector never seen, has no next hop.
             goals: ``(n, n_attributes)``, or one goal for all; -1 is free.
             first_edge_probs: Called once with the environments, sources and targets ``(m,)`` of all
-                edges out of the current nodes; gives the ``(m,)`` probabilities to use for them in
-                the estimator's place: what the states at hand know better than the average.
+                edges out of the current nodes; gives the ``(m,)`` probabilities to use in the
+                estimator's place: what the states at hand know better than the average. An edge
+                that no attempt has ever made keeps the estimator's: who learned from attempts
+                can only guess there.
             memory: What the running episodes make dearer.
             envs: ``(n,)`` which environment each row is, for the two above; ``0 … n-1`` by default.
 
@@ -212,7 +214,8 @@ class Planner:
         probs = self._probs[places]
         if first_edge_probs is not None and places.size:
             given = first_edge_probs(envs[owner], source, target)
-            probs = checked_probs(given, len(places), source="first_edge_probs")
+            given = checked_probs(given, len(places), source="first_edge_probs")
+            probs = np.where(self._edges.successes[places] > 0, given, probs)
         costs = edge_costs(probs, self.step_cost)
         if memory is not None:
             costs += memory.extra_cost(envs[owner], source, target)

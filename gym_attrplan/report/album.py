@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -50,9 +51,9 @@ def save_picture(ax: Axes, file: str | Path, *, title: str, caption: str = "") -
     """
     figure = ax.get_figure(root=True)
     assert figure is not None  # axes that were drawn on have one
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
     words = {"Title": title, "Description": caption}
-    figure.savefig(file, dpi=150, bbox_inches="tight", metadata=words)
+    with _whole(Path(file)) as part:
+        figure.savefig(part, dpi=150, bbox_inches="tight", metadata=words, format="png")
 
 
 def save_graph(
@@ -93,8 +94,17 @@ def save_graph(
         ],
         "plans": [_plan_data(words, plan, drawing) for words, plan in plans],
     }
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
-    Path(file).write_text(json.dumps(data), encoding="utf-8")
+    with _whole(Path(file)) as part:
+        part.write_text(json.dumps(data), encoding="utf-8")
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[Path]:
+    """A file to write to, which gets its name when it is complete: never half a picture."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    yield part
+    part.replace(file)
 
 
 def _plan_for(planner: Planner, start: int | npt.ArrayLike, goal: GoalLike) -> tuple[str, Plan]:

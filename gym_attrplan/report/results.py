@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,7 +114,8 @@ class Results:
         """All ``*.jsonl`` of a folder.
 
         Raises:
-            InvalidData: If there is no such folder, or a line is not a figure.
+            InvalidData: If there is no such folder, or a line is not a figure. A line that was
+                cut off, as by a benchmark that was killed, is left out with a warning.
         """
         path = Path(folder)
         if not path.is_dir():
@@ -165,11 +167,11 @@ def _read_file(file: Path) -> Iterable[Line]:
             continue
         try:
             line = json.loads(text)
-            missing = [key for key in (*FIELDS, *PROVENANCE) if key not in line]
-        except (json.JSONDecodeError, TypeError) as error:
-            raise InvalidData(
-                f"{file}, line {number} is no JSON object: {error}. Take it out."
-            ) from error
+        except json.JSONDecodeError:
+            # A benchmark was killed while it wrote: the figure will be measured again.
+            warnings.warn(f"{file}, line {number} was cut off and is left out.", stacklevel=2)
+            continue
+        missing = [key for key in (*FIELDS, *PROVENANCE) if key not in line]
         if missing:
             raise InvalidData(f"{file}, line {number} lacks {missing}: it is no benchmark's.")
         yield line

@@ -300,7 +300,7 @@ def _more(
     rows = [_row(results, method, columns, suite, is_extra=True) for method in methods]
     again = _row(results, "ap", columns, "baselines", is_extra=True)
     if again.is_measured:
-        rows.append(replace(again, data="with the rivals’ steps and view"))
+        rows.append(replace(again, data="with the rivals’ view"))
     return rows
 
 

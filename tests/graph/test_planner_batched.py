@@ -62,6 +62,17 @@ def test_rows_may_be_a_choice_of_the_environments():
     assert asked == [[7, 7, 4]]
 
 
+@pytest.mark.parametrize(("successes", "expected"), [(0, 1), (1, 2)])
+def test_an_edge_that_no_attempt_has_made_keeps_the_estimators_probability(successes, expected):
+    ways = {(0, 1): (4, 1), (1, 3): (9, 9), (0, 2): (4, successes), (2, 3): (9, 9)}
+    planner = Planner(graph_of(ways, n_nodes=4), estimator="beta_mean")
+
+    def praise(envs, sources, targets):
+        return np.where(targets == 2, 1.0, 0.5)  # four failures alone leave 1/6
+
+    assert planner.next_hops([0], [bits(3)], first_edge_probs=praise).tolist() == [expected]
+
+
 def test_every_first_edge_impossible_means_no_hop():
     planner = Planner(graph_of({(0, 1): (8, 8)}, n_nodes=2))
     hops = planner.next_hops([0], [bits(1)], first_edge_probs=lambda e, s, t: np.zeros(len(e)))

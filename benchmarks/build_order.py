@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 import yaml
-from ledger import append, read
+from ledger import append, is_measured, read
 from rich.console import Console
 from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
@@ -99,6 +99,7 @@ class Watch(BaseCallback):
         agent = self.model
         self._explored = agent.counts.n_edges, agent.counts.n_nodes
         self._exploring = not agent.steps_done["hop"]
+        self._resumed = agent.num_timesteps > 0
         self._next_save = agent.num_timesteps + self._save_every
 
     def _on_step(self) -> bool:
@@ -115,6 +116,9 @@ class Watch(BaseCallback):
 
     def _note_explored(self) -> None:
         cell, (n_edges, n_nodes) = self._cell, self._explored
+        known = is_measured(SUITE, task="edges", method=cell.exploration, **cell.key)
+        if self._resumed and known:
+            return  # by a run that was killed before it saved its first hops
         append(
             SUITE,
             task="edges",

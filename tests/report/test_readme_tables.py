@@ -1,4 +1,4 @@
-"""The README's tables of block stacking equal the raw results."""
+"""The README's tables of blocks and build order equal the raw results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gym_attrplan.report.paper import BLOCKS, CONTINUOUS, paper_figure
+from gym_attrplan.report.paper import BLOCKS, CONTINUOUS, LARGE, SMALL, paper_figure
 from gym_attrplan.report.results import Results, Source
 
 ROOT = Path(__file__).parents[2]
@@ -68,3 +68,12 @@ def test_the_row_of_few_labels_equals_the_raw_results():
         assert PERCENT.findall(text) == measured(text, source), method
     whole = paper_figure(BLOCKS, "multi_step", "ap")
     assert PERCENT.findall(paper) == [f"{whole - 0.9:.1f}"]  # what fewer labels cost the paper
+
+
+@pytest.mark.parametrize("env", [SMALL, LARGE])
+def test_the_build_order_equals_the_raw_results(env):
+    ours, as_paper, paper = row_of(f"``{env}``")
+    for text, method in ((ours, "ap"), (as_paper, "ap_paper")):
+        source = Source("build_order", env, "counts", method, 30_000_000)
+        assert PERCENT.findall(text) == measured(text, source), method
+    assert PERCENT.findall(paper) == [f"{paper_figure(env, 'counts', 'ap'):.1f}"]

@@ -26,52 +26,9 @@ from rivals_worlds import REGIMES, WORLDS, Cell, evaluate
 
 from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.report.paper import paper_figure
 
 SUITE = "baselines"
-_BLOCK_TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
-_GRIDS = {
-    ("AttrSwitches-v0", "targets"): {"one_step": 15.4, "test_tasks": 0.0, "curriculum": 33.3},
-    ("AttrCrafting-v0", "items"): {"one_step": 26.0, "test_tasks": 21.8, "curriculum": 51.5},
-    ("AttrBuildOrder-v0", "counts"): {"test_tasks": 12.6, "curriculum": 18.9},
-    ("AttrBuildOrderLarge-v0", "counts"): {"test_tasks": 2.3, "curriculum": 1.9},
-}
-_BLOCKS = {
-    "AttrBlocks-v0": {
-        "a2c/one_step": (98.5, 8.1, 1.9, 65.7, 6.6),
-        "a2c/test_tasks": (2.6, 0.0, 0.0, 5.3, 0.0),
-        "a2c/curriculum": (98.2, 17.0, 2.9, 8.2, 0.2),
-        "option_critic/one_step": (33.3, 0.6, 1.0, 34.9, 1.2),
-        "option_critic/test_tasks": (15.9, 0.2, 0.5, 32.9, 1.7),
-        "option_critic/curriculum": (32.7, 0.4, 0.9, 32.0, 1.0),
-        "inverse/one_step": (100.0, 9.1, 0.5, 98.8, 18.8),
-        "inverse/test_tasks": (94.1, 13.7, 4.6, 71.2, 9.6),
-        "ap": (98.8, 66.7, 98.5, 97.8, 63.5),
-    },
-    "AttrBlocksContinuous-v0": {
-        "a2c/one_step": (0.3, 0.0, 0.0, 0.0, 0.0),
-        "a2c/test_tasks": (0.0, 0.0, 0.0, 0.5, 0.0),
-        "a2c/curriculum": (0.3, 0.0, 0.0, 0.0, 0.0),
-        "option_critic/one_step": (13.8, 0.0, 4.4, 14.6, 0.0),
-        "option_critic/test_tasks": (14.4, 0.0, 0.0, 13.1, 0.0),
-        "option_critic/curriculum": (15.2, 0.3, 1.3, 15.2, 0.1),
-        "inverse/one_step": (60.1, 8.6, 0.0, 29.3, 2.5),
-        "inverse/test_tasks": (0.7, 0.0, 0.0, 1.0, 0.1),
-        "ap": (64.1, 17.0, 0.4, 45.3, 12.5),
-    },
-}
-_OURS = {"AttrSwitches-v0": 83.1, "AttrCrafting-v0": 99.8}
-_OURS |= {"AttrBuildOrder-v0": 31.7, "AttrBuildOrderLarge-v0": 35.2}
-
-
-def paper_figure(env: str, task: str, method: str) -> float | None:
-    """The paper's success in percent, its A3C for our A2C; None if it has none."""
-    if env in _BLOCKS:
-        row = _BLOCKS[env].get(method)
-        return row[_BLOCK_TASKS.index(task)] if row else None
-    learner, _, regime = method.partition("/")
-    if learner == "ap":
-        return _OURS[env]
-    return _GRIDS[env, task].get(regime) if learner == "reinforce" else None
 
 
 def key(cell: Cell) -> dict[str, Any]:

@@ -31,6 +31,7 @@ import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
 from gym_attrplan.agent.evaluation import evaluate_tasks, wilson_interval
 from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.report.paper import EDGES, paper_figure
 
 SUITE = "build_order"
 ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}
@@ -40,17 +41,14 @@ METHODS = {"ap": PLANNERS["robust"], "ap_paper": PLANNERS["paper"]}
 
 N_WORLDS = 250
 
-PAPER: dict[str, dict[str, float]] = {
-    "ap": {"small": 31.7, "large": 35.2},
-    "ap_paper": {"small": 31.7, "large": 35.2},
-    "ap/random_exploration": {"small": 6.4},
-    "ap_paper/random_exploration": {"small": 6.4},
-    "reinforce/test_tasks": {"small": 12.6, "large": 2.3},
-    "reinforce/curriculum": {"small": 18.9, "large": 1.9},
-}
-"""Success in percent with 30M steps, by method and version."""
-
-PAPER_EDGES = {"random": {"small": 2_047}, "count_bonus": {"small": 120_000, "large": 420_000}}
+ROWS = (
+    "ap",
+    "ap_paper",
+    "ap/random_exploration",
+    "ap_paper/random_exploration",
+    "reinforce/test_tasks",
+    "reinforce/curriculum",
+)
 
 
 @dataclass(frozen=True)
@@ -208,9 +206,10 @@ def _success(lines: list[dict[str, Any]], budget: int, version: str) -> Table:
     table = Table(title=f"{ENVS[version]}, {budget:,} steps: tasks solved in %")
     for column in ("method", "paper, 30M", "ours", "95% interval", "seeds"):
         table.add_column(column, justify="left" if column == "method" else "right")
-    for method, paper in PAPER.items():
+    for method in ROWS:
         own = _select(lines, env=ENVS[version], task="counts", method=method)
-        table.add_row(method, f"{paper[version]:g}" if version in paper else "", *_rates(own))
+        paper = paper_figure(ENVS[version], "counts", method)
+        table.add_row(method, "" if paper is None else f"{paper:g}", *_rates(own))
     return table
 
 
@@ -233,7 +232,7 @@ def _edges(lines: list[dict[str, Any]], budget: int) -> Table:
     for column in ("version", "", "random", "bonus", "bonus / random"):
         table.add_column(column, justify="right")
     for version, env in ENVS.items():
-        of_paper = [PAPER_EDGES[name].get(version) for name in ("random", "count_bonus")]
+        of_paper = [EDGES[env].get(name) for name in ("random", "count_bonus")]
         table.add_row(version, "paper", *_ratio(*of_paper))
         found = [
             [line["value"] for line in _select(lines, env=env, task="edges", method=name)]

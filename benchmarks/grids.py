@@ -24,9 +24,9 @@ import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
 from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.report.paper import paper_figure
 
 TASKS = {"AttrSwitches-v0": "targets", "AttrCrafting-v0": "items"}
-PAPER = {"AttrSwitches-v0": 83.1, "AttrCrafting-v0": 99.8}
 METHODS = {
     "ap": PLANNERS["robust"],
     "ap_paper": PLANNERS["paper"],
@@ -93,9 +93,10 @@ def print_table() -> None:
             n, solved = sum(row["n"] for row in rows), sum(row["successes"] for row in rows)
             low, high = wilson_interval(solved, n)
             seeds = " ".join(f"{row['successes'] / row['n']:.1%}" for row in rows)
+            paper = paper_figure(env_id, task, "ap")
             print(
                 f"{env_id:16} {method:10} {newest:>9,} steps  {solved / n:.2%} "
-                f"({low:.2%} to {high:.2%})  seeds {seeds}  paper {PAPER[env_id]}%"
+                f"({low:.2%} to {high:.2%})  seeds {seeds}  paper {paper}%"
             )
 
 

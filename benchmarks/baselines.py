@@ -24,9 +24,9 @@ from ledger import append, is_measured, read
 from rivals import FIT, LEARNERS, WITHOUT_REGIME, train
 from rivals_worlds import REGIMES, WORLDS, Cell, evaluate
 
-from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.report.paper import paper_figure
+from gym_attrplan.report.results import Measured
 
 SUITE = "baselines"
 
@@ -100,12 +100,12 @@ def print_table() -> None:
         if not counted:
             print(f"{name}  —  {lines[0]['extra']['cannot']}")
             continue
-        n, solved = (sum(line[k] for line in counted) for k in ("n", "successes"))
-        low, high = wilson_interval(solved, n)
-        seeds = " ".join(f"{line['successes'] / line['n']:.1%}" for line in counted)
+        found = Measured(tuple(counted))
+        low, high = found.interval
+        seeds = " ".join(f"{one:.1f}" for one in found.seeds.values())
         paper = paper_figure(env, task, method)
         beside = "" if paper is None else f"  paper {paper}%"
-        print(f"{name}  {solved / n:6.1%} ({low:.1%} to {high:.1%})  seeds {seeds}{beside}")
+        print(f"{name}  {found.percent:5.1f}% ({low:.1f} to {high:.1f})  seeds {seeds}{beside}")
 
 
 def cells_of(options: argparse.Namespace) -> list[Cell]:

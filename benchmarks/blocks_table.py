@@ -9,8 +9,8 @@ from ledger import read
 from rich.console import Console
 from rich.table import Table
 
-from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.report.paper import BLOCK_TASKS, BUDGETS, BY_EXAMPLES, paper_figure
+from gym_attrplan.report.results import Line, Measured
 
 _BESIDE = ("inverse", "ap_no_cpi", "ap_paper")
 """The methods that are the paper's own."""
@@ -18,18 +18,17 @@ _BESIDE = ("inverse", "ap_no_cpi", "ap_paper")
 
 def print_table(env: str, budgets: list[int], suite: str = "blocks") -> None:
     """What the results say of one environment, a table for each budget."""
-    cells: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
+    lines: dict[Any, list[Line]] = defaultdict(list)
     for line in read(suite):
         if line["env"] == env and line["n"]:
-            cell = cells[line["budget"], line["method"], line["task"]]
-            cell[0] += line["successes"]
-            cell[1] += line["n"]
+            lines[line["budget"], line["method"], line["task"]].append(line)
+    cells = {key: Measured(tuple(own)) for key, own in lines.items()}
     console = Console(width=140)
     for budget in budgets:
         console.print(_table(cells, env, budget))
 
 
-def _table(cells: dict[Any, list[int]], env: str, budget: int) -> Table:
+def _table(cells: dict[Any, Measured], env: str, budget: int) -> Table:
     table = Table(title=f"{env}, {budget:,} examples: success in %, 95% interval")
     for column in ("method", *BLOCK_TASKS):
         table.add_column(column)
@@ -42,15 +41,15 @@ def _table(cells: dict[Any, list[int]], env: str, budget: int) -> Table:
     wrong = {
         method: cells[budget, method, "full_set"] for method in methods if "detector" in method
     }
-    errors = ", ".join(f"{m}: {1 - s / n:.2%}" for m, (s, n) in wrong.items())
+    errors = ", ".join(f"{m}: {100 - one.percent:.2f}%" for m, one in wrong.items())
     table.caption = f"full-set error of the {errors}; the paper's AP, multi-step: " + str(
         BY_EXAMPLES[budget]["ap_paper"][1] if budget in BY_EXAMPLES else "not given"
     )
     return table
 
 
-def _cell(counted: list[int] | None) -> str:
-    if not counted:
+def _cell(measured: Measured | None) -> str:
+    if measured is None:
         return ""
-    low, high = wilson_interval(*counted)
-    return f"{100 * counted[0] / counted[1]:.1f} ({100 * low:.1f}–{100 * high:.1f})"
+    low, high = measured.interval
+    return f"{measured.percent:.1f} ({low:.1f}–{high:.1f})"

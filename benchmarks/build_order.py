@@ -29,9 +29,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
-from gym_attrplan.agent.evaluation import evaluate_tasks, wilson_interval
+from gym_attrplan.agent.evaluation import evaluate_tasks
 from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.report.paper import EDGES, paper_figure
+from gym_attrplan.report.results import Results, Source
 
 SUITE = "build_order"
 ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}
@@ -166,7 +167,7 @@ def run(
         return False
     for name, planner in METHODS.items():
         method = cell.method(name)
-        known = _select(read(SUITE), task="counts", method=method, n=n_tasks, **cell.key)
+        known = is_measured(SUITE, task="counts", method=method, n=n_tasks, **cell.key)
         if n_before < cell.budget or not known:
             agent.set_planner(planner)
             measure(agent, cell, method, n_tasks)
@@ -178,7 +179,8 @@ def measure(agent: AttributePlannerAgent, cell: Cell, method: str, n_tasks: int)
     worlds = as_vec_env(cell.env, n_envs=min(N_WORLDS, n_tasks))
     result = evaluate_tasks(agent, worlds, n_tasks=n_tasks, seed=20_000 + 1_000 * cell.seed)
     key = cell.key
-    explored = _select(read(SUITE), task="edges", method=cell.exploration, **key)
+    source = Source(SUITE, cell.env, "edges", cell.exploration, cell.budget)
+    explored = [one for one in Results(read(SUITE)).select(source) if one["seed"] == cell.seed]
     extra = {
         "version": cell.version,
         "explore_steps": agent.steps_done["explore"],
@@ -195,50 +197,37 @@ def measure(agent: AttributePlannerAgent, cell: Cell, method: str, n_tasks: int)
 
 def print_table(budget: int) -> None:
     """What the results say of one budget."""
-    lines = [line for line in [*read(SUITE), *read("baselines")] if line["budget"] == budget]
+    results = Results(line for suite in (SUITE, "baselines") for line in read(suite))
     console = Console(width=120)
-    for version in ENVS:
-        console.print(_success(lines, budget, version))
-    console.print(_edges(lines, budget))
+    for env in ENVS.values():
+        console.print(_success(results, env, budget))
+    console.print(_edges(results, budget))
 
 
-def _success(lines: list[dict[str, Any]], budget: int, version: str) -> Table:
-    table = Table(title=f"{ENVS[version]}, {budget:,} steps: tasks solved in %")
+def _success(results: Results, env: str, budget: int) -> Table:
+    table = Table(title=f"{env}, {budget:,} steps: tasks solved in %")
     for column in ("method", "paper, 30M", "ours", "95% interval", "seeds"):
         table.add_column(column, justify="left" if column == "method" else "right")
     for method in ROWS:
-        own = _select(lines, env=ENVS[version], task="counts", method=method)
-        paper = paper_figure(ENVS[version], "counts", method)
-        table.add_row(method, "" if paper is None else f"{paper:g}", *_rates(own))
+        paper, cells = paper_figure(env, "counts", method), ["", "", ""]
+        found = results.find(Source(None, env, "counts", method, budget))
+        if found:
+            low, high = found.interval
+            seeds = " ".join(f"{one:.1f}" for one in found.seeds.values())
+            cells = [f"{found.percent:.1f}", f"{low:.1f} to {high:.1f}", seeds]
+        table.add_row(method, "" if paper is None else f"{paper:g}", *cells)
     return table
 
 
-def _select(lines: list[dict[str, Any]], **key: Any) -> list[dict[str, Any]]:
-    return [line for line in lines if all(line[name] == value for name, value in key.items())]
-
-
-def _rates(lines: list[dict[str, Any]]) -> list[str]:
-    lines = [line for line in lines if line["n"]]
-    if not lines:
-        return ["", "", ""]
-    n, solved = (sum(line[name] for line in lines) for name in ("n", "successes"))
-    low, high = wilson_interval(solved, n)
-    seeds = " ".join(f"{100 * line['successes'] / line['n']:.1f}" for line in lines)
-    return [f"{100 * solved / n:.1f}", f"{100 * low:.1f} to {100 * high:.1f}", seeds]
-
-
-def _edges(lines: list[dict[str, Any]], budget: int) -> Table:
+def _edges(results: Results, budget: int) -> Table:
     table = Table(title=f"{budget:,} steps: edges found by exploring, means over seeds")
     for column in ("version", "", "random", "bonus", "bonus / random"):
         table.add_column(column, justify="right")
     for version, env in ENVS.items():
-        of_paper = [EDGES[env].get(name) for name in ("random", "count_bonus")]
-        table.add_row(version, "paper", *_ratio(*of_paper))
-        found = [
-            [line["value"] for line in _select(lines, env=env, task="edges", method=name)]
-            for name in ("random", "count_bonus")
-        ]
-        table.add_row("", "ours", *_ratio(*(sum(one) / len(one) if one else None for one in found)))
+        ways = ("random", "count_bonus")
+        table.add_row(version, "paper", *_ratio(*(EDGES[env].get(way) for way in ways)))
+        found = [results.find(Source(SUITE, env, "edges", way, budget)) for way in ways]
+        table.add_row("", "ours", *_ratio(*(one and one.value for one in found)))
     return table
 
 

@@ -22,9 +22,10 @@ from ledger import append, measured_since, read
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
-from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
+from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
 from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.report.paper import paper_figure
+from gym_attrplan.report.results import Measured
 
 TASKS = {"AttrSwitches-v0": "targets", "AttrCrafting-v0": "items"}
 METHODS = {
@@ -89,14 +90,13 @@ def print_table() -> None:
             if not rows:
                 continue
             newest = max(rows, key=lambda line: line["date"])["budget"]
-            rows = [line for line in rows if line["budget"] == newest]
-            n, solved = sum(row["n"] for row in rows), sum(row["successes"] for row in rows)
-            low, high = wilson_interval(solved, n)
-            seeds = " ".join(f"{row['successes'] / row['n']:.1%}" for row in rows)
+            found = Measured(tuple(row for row in rows if row["budget"] == newest))
+            low, high = found.interval
+            seeds = " ".join(f"{one:.1f}" for one in found.seeds.values())
             paper = paper_figure(env_id, task, "ap")
             print(
-                f"{env_id:16} {method:10} {newest:>9,} steps  {solved / n:.2%} "
-                f"({low:.2%} to {high:.2%})  seeds {seeds}  paper {paper}%"
+                f"{env_id:16} {method:10} {newest:>9,} steps  {found.percent:.2f}% "
+                f"({low:.2f} to {high:.2f})  seeds {seeds}  paper {paper}%"
             )
 
 

@@ -15,9 +15,10 @@ import platform
 import shlex
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
+
+from gym_attrplan.report.results import Results, read_lines
 
 RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
 PACKAGES = (
@@ -90,15 +91,7 @@ def _is_cut(path: Path) -> bool:
 def read(suite: str) -> list[dict[str, Any]]:
     """The lines that count: the newest for each (suite, env, task, method, budget, seed)."""
     path = RESULTS / f"{suite}.jsonl"
-    texts = path.read_text().splitlines() if path.exists() else []
-    lines = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            lines += [json.loads(text)] if text.strip() else []
-        except json.JSONDecodeError:
-            warnings.warn(f"{path}, line {number} was cut off and is left out.", stacklevel=2)
-    keys = ("suite", "env", "task", "method", "budget", "seed")
-    return list({tuple(line[key] for key in keys): line for line in lines}.values())
+    return list(Results(read_lines(path)).lines) if path.exists() else []
 
 
 def is_measured(suite: str, **key: Any) -> bool:

@@ -37,6 +37,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    _add_agent_commands(commands)
+    _add_paper_commands(commands)
+    for name, run, words in (
+        ("check", _check, "hold an attribute environment to its contract"),
+        ("attributes", _attributes, "list an environment's attributes"),
+    ):
+        command = commands.add_parser(name, help=words)
+        _add_env_arguments(command)
+        command.set_defaults(run=run)
+    return parser
+
+
+def _add_agent_commands(commands: Any) -> None:
     demo = commands.add_parser("demo", help="train, plan and compare, with pictures")
     demo.add_argument("--out", default="attrplan-demo", metavar="DIR")
     demo.add_argument("--total-timesteps", type=int, default=1_000_000)
@@ -66,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
     plan.set_defaults(run=_plan)
 
+
+def _add_paper_commands(commands: Any) -> None:
     reproduce = commands.add_parser("reproduce", help="run the paper's benchmarks, write a page")
     reproduce.add_argument("part", nargs="?", default="all", help="a part of the paper, or all")
     reproduce.add_argument("--scale", default="quick", help="quick or full")
@@ -84,15 +99,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--out", type=Path, metavar="HTML", help="default: report.html in there")
     report.set_defaults(run=_report)
-
-    check = commands.add_parser("check", help="hold an attribute environment to its contract")
-    _add_env_arguments(check)
-    check.set_defaults(run=_check)
-
-    attributes = commands.add_parser("attributes", help="list an environment's attributes")
-    _add_env_arguments(attributes)
-    attributes.set_defaults(run=_attributes)
-    return parser
 
 
 def _add_env_arguments(parser: argparse.ArgumentParser) -> None:

@@ -109,7 +109,6 @@ class AttributePlannerAgent:
             step_penalty=options.step_penalty,
             rng=self.rng,
             examples=self.examples,
-            practice=options.practice,
         )
         self.low_level: Any = build_low_level(self)
         self.explorer: Any = build_explorer(self)

@@ -121,7 +121,7 @@ class Results:
         if not path.is_dir():
             raise InvalidData(f"results are a folder of *.jsonl files; there is no folder {path}.")
         return cls(
-            line for file in sorted(path.glob("*.jsonl")) for line in _read_file(file) if line
+            line for file in sorted(path.glob("*.jsonl")) for line in read_lines(file) if line
         )
 
     def select(self, source: Source) -> list[Line]:
@@ -161,7 +161,12 @@ def _is_figure(line: Line) -> bool:
     return bool(line["n"]) or line["value"] is not None
 
 
-def _read_file(file: Path) -> Iterable[Line]:
+def read_lines(file: Path) -> Iterable[Line]:
+    """The lines of a file, older ones included.
+
+    Raises:
+        InvalidData: If a line is not a figure; one that was cut off is left out with a warning.
+    """
     for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not text.strip():
             continue

@@ -78,7 +78,7 @@ class View:
 
     image_size: int = 64
     jitter: float = 1.0
-    n_variants: int = 5
+    n_variants: int = 10
     file: str | None = None
 
     @property
@@ -302,7 +302,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto", help="of training; evaluation uses the CPU")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
-    n_variants = 5
+    n_variants = View.n_variants
     if options.scale == "quick":
         options.budgets, options.n_tasks, n_variants = [4_000], 200, 2
     options.seeds = options.seeds or ([0] if options.scale == "quick" else [0, 1, 2])

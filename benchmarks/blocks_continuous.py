@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -136,19 +137,33 @@ def train(
     return agent
 
 
-def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, seed: int) -> None:
-    """Give the agent tasks, and keep the result."""
-    start, venv = time.perf_counter(), worlds(task, min(N_WORLDS, n_tasks))
+def measure(
+    agent: AttributePlannerAgent,
+    method: str,
+    task: str,
+    n_tasks: int,
+    seed: int,
+    *,
+    env: str = ENV_ID,
+    make: Callable[[str, int], DummyVecEnv] = worlds,
+    truth: str | None = None,
+    obs_type: str = "state",
+) -> None:
+    """Give the agent tasks in worlds that are made for them, and keep the result."""
+    start, venv = time.perf_counter(), make(task, min(N_WORLDS, n_tasks))
     model: Any = agent.low_level
     if method == "ceiling":
         model = Ceiling(agent, venv)
     elif METHODS[method] is not None:
         agent.set_planner(METHODS[method])
         model = agent
-    result: TaskResult = evaluate_tasks(model, venv, n_tasks=n_tasks, seed=20_000 + 1_000 * seed)
+    result: TaskResult = evaluate_tasks(
+        model, venv, n_tasks=n_tasks, seed=20_000 + 1_000 * seed, truth=truth
+    )
+    venv.close()
     append(
         SUITE,
-        env=ENV_ID,
+        env=env,
         task=task,
         method=method,
         budget=agent.num_timesteps,
@@ -156,7 +171,7 @@ def measure(agent: AttributePlannerAgent, method: str, task: str, n_tasks: int, 
         n=result.n,
         successes=result.successes,
         extra={
-            "obs_type": "state",
+            "obs_type": obs_type,
             "exploration": agent.options.exploration,
             "edges": agent.counts.n_edges,
             "nodes": agent.counts.n_nodes,
@@ -173,9 +188,9 @@ def run(file: str, device: str, method: str, task: str, n_tasks: int, seed: int)
     measure(agent, method, task, n_tasks, seed)
 
 
-def is_done(file: str, method: str, task: str, n_tasks: int, seed: int) -> bool:
+def is_done(file: str | Path, method: str, task: str, n_tasks: int, seed: int, **more: Any) -> bool:
     """Whether the ledger has such a figure of the very agent in the file."""
-    key = {"env": ENV_ID, "task": task, "method": method, "n": n_tasks, "seed": seed}
+    key = {"env": ENV_ID, "task": task, "method": method, "n": n_tasks, "seed": seed, **more}
     return measured_since(Path(file).stat().st_mtime, SUITE, **key)
 
 

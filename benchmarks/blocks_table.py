@@ -7,6 +7,7 @@ from typing import Any
 
 from ledger import read
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from gym_attrplan.report.paper import BLOCK_TASKS, BUDGETS, BY_EXAMPLES, paper_figure
@@ -29,7 +30,7 @@ def print_table(env: str, budgets: list[int], suite: str = "blocks") -> None:
 
 
 def _table(cells: dict[Any, Measured], env: str, budget: int) -> Table:
-    table = Table(title=f"{env}, {budget:,} examples: success in %, 95% interval")
+    table = Table(title=f"{escape(env)}, {budget:,} examples: success in %, 95% interval")
     for column in ("method", *BLOCK_TASKS):
         table.add_column(column)
     methods = dict.fromkeys(method for n, method, _ in cells if n == budget)

@@ -18,6 +18,7 @@ DISCRETE = {
     "10,000 examples": ("multi_step", 10_000),
     "100,000 examples": ("multi_step", 100_000),
     "1,000,000 examples": ("multi_step", 1_000_000),
+    "10,000,000 examples": ("multi_step", 10_000_000),
     "1,000,000 examples, 70% of the goal given": ("multi_step_70", 1_000_000),
     "1,000,000 examples, a tower of four": ("four_stack", 1_000_000),
 }
@@ -77,3 +78,11 @@ def test_the_build_order_equals_the_raw_results(env):
         source = Source("build_order", env, "counts", method, 30_000_000)
         assert PERCENT.findall(text) == measured(text, source), method
     assert PERCENT.findall(paper) == [f"{paper_figure(env, 'counts', 'ap'):.1f}"]
+
+
+@pytest.mark.parametrize(("label", "env"), [("small version", SMALL), ("large version", LARGE)])
+def test_the_rivals_of_the_build_order_equal_the_raw_results(label, env):
+    methods = ("ap", "reinforce/curriculum", "reinforce/test_tasks")
+    for text, method in zip(row_of(label), methods, strict=True):
+        source = Source(None, env, "counts", method, 3_000_000)
+        assert PERCENT.findall(text) == measured(text, source), method

@@ -22,7 +22,7 @@ import torch
 from curves import Checkpoints
 from ledger import append, is_measured, read
 from rivals import FIT, LEARNERS, WITHOUT_REGIME, train
-from rivals_worlds import REGIMES, WORLDS, Cell, evaluate
+from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate
 
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.report.paper import paper_figure
@@ -115,16 +115,17 @@ def cells_of(options: argparse.Namespace) -> list[Cell]:
         blocks = "Blocks" in env
         budget = 0 if algo == "random" else options.budget
         if algo in WITHOUT_REGIME:  # trained for no goals in particular
-            cells.append(Cell(env, algo, "", budget, seed, "all" if blocks else "full"))
+            goals = "all" if blocks else "full"
+            cells.append(Cell(env, algo, "", budget, seed, goals, options.eyes))
             continue
         for regime, goals in product(options.regime, options.goals if blocks else ("full",)):
-            cells.append(Cell(env, algo, regime, budget, seed, goals))
+            cells.append(Cell(env, algo, regime, budget, seed, goals, options.eyes))
     return cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--env", nargs="+", choices=WORLDS, default=BY_STATE)
     parser.add_argument("--algo", nargs="+", choices=LEARNERS, required=True)
     parser.add_argument("--regime", nargs="+", choices=REGIMES, default=list(REGIMES))
     parser.add_argument("--goals", nargs="+", choices=("full", "70"), default=("full", "70"))
@@ -138,10 +139,15 @@ def main() -> None:
     parser.add_argument(
         "--agents", metavar="ZIP", help="files, such as runs/{env}-{method}-{seed}-{budget}.zip"
     )
+    parser.add_argument(
+        "--eyes", type=Path, metavar="NPZ", help="of an agent of blocks.py, for worlds in pictures"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
     parser.add_argument("--again", action="store_true", help="also what the ledger has")
     options = parser.parse_args()
+    if options.eyes is None and not set(options.env) <= {*BY_STATE}:
+        parser.error("worlds in pictures need --eyes NPZ, which benchmarks/blocks.py keeps")
     rest = options.n_tasks, options.points, options.device, options.agents, options.passes
     wanted = [(one, one.tasks if options.again else missing(one)) for one in cells_of(options)]
     jobs = [(cell, tasks, *rest) for cell, tasks in wanted if tasks]

@@ -52,7 +52,7 @@ class Checkpoints(BaseCallback):
         cell, model = self._cell, self.model
         if cell.regime == "one_step":  # our agent's hop policy, without the planner
             model = getattr(model, "low_level", model)
-        task = WORLDS[cell.env].task + cell.suffix
+        task = cell.world.task + cell.suffix
         result = evaluate(model, cell, task, n_tasks=self._n_tasks, seed=30_000 + cell.seed)
         extra = {**result.pop("extra"), "moment": moment, "steps": self.num_timesteps}
         # The moment is part of the task's name: it tells the lines of one training apart.

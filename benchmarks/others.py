@@ -72,6 +72,7 @@ WORLDS = {
             "at_goal, door=closed",
         ],
         see=GridWords,
+        agent={"practice": "need"},
     ),
     "MiniGrid-KeyCorridorS3R3-v0": World(
         budget=3_000_000,
@@ -85,6 +86,7 @@ WORLDS = {
             "carrying=key, room=B",
         ],
         see=GridWords,
+        agent={"practice": "need"},
     ),
     "Taxi-v4": World(
         budget=500_000,
@@ -99,12 +101,14 @@ WORLDS = {
             "taxi=blue, passenger=in taxi",
             "taxi=between, passenger=in taxi",
         ],
+        agent={"practice": "need", "low_level": "dqn"},
     ),
     "PointMaze_Medium-v3": World(
         budget=1_000_000,
         goals=open_cells,
         other_goals=["row=1", "row=6", "column=1", "column=6", "row=3"],
         see=lambda env: FilterObservation(env, ["observation"]),
+        agent={"practice": "need"},
     ),
 }
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rivals_inverse import FIT, train_inverse
-from rivals_worlds import WORLDS, Cell, make_worlds, read_settings
+from rivals_worlds import Cell, make_worlds, read_settings
 from stable_baselines3 import A2C, DQN, PPO, SAC, HerReplayBuffer
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from gym_attrplan.agent import AttributePlannerAgent
+from gym_attrplan.agent import AttributePlannerAgent, VectorEnvAdapter
 from gym_attrplan.agent.evaluation import Predictor, RandomModel
 from gym_attrplan.agent.low_level import build
 from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce, SpreadEpisodes
@@ -57,14 +57,14 @@ def train(
     """
     changes = dict(overrides or {})
     if cell.algo == "random":
-        return RandomModel(make_worlds(cell.env, WORLDS[cell.env].task, 1), seed=cell.seed)
+        return RandomModel(make_worlds(cell, cell.world.task, 1), seed=cell.seed)
     if cell.algo == "inverse":
         return train_inverse(cell, device=device, **changes)
     if cell.algo == "ap":
         return train_ours(cell, device=device, callbacks=callbacks, overrides=changes)
-    if cell.regime == "one_step" and WORLDS[cell.env].agent_config is not None:
+    if cell.regime == "one_step" and cell.world.agent_config is not None:
         return _train_hops(cell, changes, device, callbacks)
-    config = {**read_config(cell.algo, cell.env, cell.regime), **changes}
+    config = {**read_config(cell.algo, cell.env_id, cell.regime), **changes}
     return _train_rival(cell, config, device, callbacks)
 
 
@@ -80,17 +80,20 @@ def read_config(algo: str, env_id: str, regime: str) -> Settings:
 
 
 def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
-    task = WORLDS[cell.env].task + cell.suffix
+    task = cell.world.task + cell.suffix
     options = config.pop("env_kwargs", {})
     if cell.regime == "one_step":  # one action makes one transition
         task, options = "one_step" + cell.suffix, {**options, "max_episode_steps": 1}
-    n_envs, policy = config.pop("n_envs", 1), WORLDS[cell.env].policy
-    venv = make_worlds(cell.env, task, n_envs, processes=n_envs > 1, **options)
+    n_envs, policy = config.pop("n_envs", 1), cell.world.policy
+    venv = make_worlds(cell, task, n_envs, processes=n_envs > 1, **options)
     common = {"seed": cell.seed, "device": device}
     model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
     chain = [SpreadEpisodes(), *callbacks]
     if cell.regime == "curriculum":
-        world = make_task_env(cell.env, "one_step", **WORLDS[cell.env].options).unwrapped
+        if isinstance(venv, VectorEnvAdapter):
+            world: Any = venv.envs.unwrapped
+        else:
+            world = make_task_env(cell.env_id, "one_step", **cell.world.options).unwrapped
         chain.append(Curriculum(ladder(world, task)))
     model.learn(cell.budget, chain)
     venv.close()
@@ -122,7 +125,7 @@ def _train_hops(cell: Cell, changes: Settings, device: str, callbacks: Callbacks
     if cell.algo == "ppo":  # our agent's own to the letter
         n_envs, hops = settings["n_envs"], options.get("low_level_kwargs", {})
     else:
-        hops = read_config(cell.algo, cell.env, cell.regime)
+        hops = read_config(cell.algo, cell.env_id, cell.regime)
         n_envs = hops.pop("n_envs", 1)
         hops.pop("env_kwargs", None)  # the agent's own
     hops = {**hops, **changes}
@@ -133,9 +136,9 @@ def _train_hops(cell: Cell, changes: Settings, device: str, callbacks: Callbacks
 
 
 def _agent_settings(cell: Cell) -> Settings:
-    world = WORLDS[cell.env]
+    world = cell.world
     if world.agent_config is not None:
-        return read_settings(world.agent_config, cell.env)
+        return read_settings(world.agent_config, cell.env_id)
     # Blocks: one action makes one transition, and π is learned by supervision.
     epochs = max(4, FIT["updates"] // cell.budget)
     fit = {"holdout": 0.05, "batch_size": 1_024, "patience": 1_000, "max_epochs": epochs}
@@ -155,14 +158,13 @@ def _learn(
     callbacks: Callbacks,
 ) -> AttributePlannerAgent:
     worlds = make_worlds(
-        cell.env,
-        WORLDS[cell.env].task,
+        cell,
+        cell.world.task,
         n_envs,
         processes=True,
-        symmetric=False,
         **settings.get("env_kwargs", {}),
     )
-    policy = WORLDS[cell.env].policy
+    policy = cell.world.policy
     agent = AttributePlannerAgent(policy, worlds, seed=cell.seed, device=device, **options)
     agent.learn(cell.budget, list(callbacks))
     return agent

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from rivals_worlds import WORLDS, Cell, make_worlds
+from rivals_worlds import Cell, make_worlds
 
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.phases import last_vectors
@@ -77,11 +77,10 @@ def train_inverse(cell: Cell, *, device: str = "cpu", **overrides: Any) -> Inver
         raise InvalidEnvironment("an inverse model is fitted to examples, which have no order.")
     length = 1 if cell.regime == "one_step" else LENGTH
     venv = make_worlds(
-        cell.env,
+        cell,
         "one_step",
-        N_WORLDS[WORLDS[cell.env].batched],
+        N_WORLDS[cell.world.batched],
         processes=True,
-        symmetric=False,
         max_episode_steps=length,
         terminate_on_success=False,
     )

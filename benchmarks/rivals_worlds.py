@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import yaml
+from blocks import Beliefs, View
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
@@ -38,6 +39,8 @@ class World:
         policy: The SB3 policy of all learners.
         options: Of the environment, in training and evaluation.
         batched: Whether there is a batched twin.
+        pictures: Whether learners see features of pictures, and what a detector says of them,
+            through the eyes that ``blocks.py`` has trained.
     """
 
     task: str
@@ -46,6 +49,7 @@ class World:
     policy: str = "MultiInputPolicy"
     options: dict[str, Any] = field(default_factory=dict)
     batched: bool = True
+    pictures: bool = False
 
 
 WORLDS = {
@@ -54,10 +58,16 @@ WORLDS = {
     "AttrBuildOrder-v0": World("counts", ("counts",), "build_order.yml", "UnitPolicy"),
     "AttrBuildOrderLarge-v0": World("counts", ("counts",), "build_order.yml", "UnitPolicy"),
     "AttrBlocks-v0": World("multi_step", _BLOCKS, options={"obs_type": "state"}),
+    "AttrBlocks-v0[obs_type=pixels]": World(
+        "multi_step", _BLOCKS, options={"max_episode_steps": 40}, pictures=True
+    ),
     "AttrBlocksContinuous-v0": World(
         "multi_step", _BLOCKS, options={"obs_type": "state"}, batched=False
     ),
 }
+
+BY_STATE = [name for name, world in WORLDS.items() if not world.pictures]
+"""The worlds that need nobody's eyes."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,7 @@ class Cell:
         seed: Of networks, worlds and test tasks.
         goals: ``"full"``, ``"70"`` to train and test on 70% of each goal (blocks), or ``"all"``
             to test on both.
+        eyes: The npz of an agent of ``blocks.py``, for a world that is seen in pictures.
     """
 
     env: str
@@ -80,6 +91,17 @@ class Cell:
     budget: int
     seed: int
     goals: str = "full"
+    eyes: Path | None = None
+
+    @property
+    def world(self) -> World:
+        """Where it is trained."""
+        return WORLDS[self.env]
+
+    @property
+    def env_id(self) -> str:
+        """The id that Gymnasium knows."""
+        return self.env.partition("[")[0]
 
     @property
     def method(self) -> str:
@@ -94,38 +116,40 @@ class Cell:
     @property
     def tasks(self) -> list[str]:
         """What it is evaluated on; the paper has no partial stacks."""
-        tasks = WORLDS[self.env].tasks
+        tasks = self.world.tasks
         partial_tasks = [f"{task}_70" for task in tasks if task != "four_stack"]
         return {"full": [*tasks], "70": partial_tasks, "all": [*tasks, *partial_tasks]}[self.goals]
 
 
 def make_worlds(
-    env_id: str,
-    task: str,
-    n_envs: int,
-    *,
-    processes: bool = False,
-    symmetric: bool = True,
-    **options: Any,
+    cell: Cell, task: str, n_envs: int, *, processes: bool = False, **options: Any
 ) -> VecEnv:
     """Worlds whose task can be changed.
 
     Args:
-        env_id: A key of :data:`WORLDS`.
+        cell: What is trained or tested in them.
         task: The first task.
         n_envs: How many.
         processes: Without a batched twin: whether each has its process, or they take turns.
-        symmetric: Whether boxes of actions go from -1 to 1, as SB3's Gaussians want them.
         options: Of the environment.
     """
-    world = WORLDS[env_id]
-    options = {**world.options, **options}
-    if world.batched:
-        return VectorEnvAdapter(make_task_vec(env_id, n_envs, task, **options))
-    make = partial(_make_one, env_id, task, symmetric, options)
+    options = {**cell.world.options, **options}
+    if cell.world.pictures:
+        return _eyes(cell.eyes).worlds(n_envs, task=task, **options)
+    if cell.world.batched:
+        return VectorEnvAdapter(make_task_vec(cell.env_id, n_envs, task, **options))
+    # Boxes of actions go from -1 to 1, as SB3's Gaussians want them.
+    symmetric = cell.algo not in NATIVE
+    make = partial(_make_one, cell.env_id, task, symmetric, options)
     if processes:
         return SubprocVecEnv([make] * n_envs, start_method="spawn")
     return DummyVecEnv([make] * n_envs)
+
+
+@lru_cache(1)
+def _eyes(file: Path | None) -> Beliefs:
+    assert file is not None  # the command line has asked for it
+    return Beliefs.load(file, View())
 
 
 def _make_one(
@@ -146,12 +170,20 @@ def read_settings(file: str, env_id: str) -> dict[str, Any]:
 
 def evaluate(model: Predictor, cell: Cell, task: str, *, n_tasks: int, seed: int) -> dict[str, Any]:
     """Tasks solved with sampled and with likeliest actions; the better way counts."""
-    most = 500 if WORLDS[cell.env].batched else 50
+    most = 500 if cell.world.batched else 50
+    # Pictures that no one has seen, and the truth where a detector's word decided.
+    unseen = {"split": "held_out"} if cell.world.pictures else {}
+    truth = "true_attributes" if cell.world.pictures else None
     n_envs = max(n for n in (500, 250, 100, 50, 10, 1) if n <= most and n_tasks % n == 0)
-    venv = make_worlds(cell.env, task, n_envs, symmetric=cell.algo not in NATIVE)
+    venv = make_worlds(cell, task, n_envs, **unseen)
     results = {
         name: evaluate_tasks(
-            model, venv, n_tasks=n_tasks, seed=seed, deterministic=name == "likeliest"
+            model,
+            venv,
+            n_tasks=n_tasks,
+            seed=seed,
+            deterministic=name == "likeliest",
+            truth=truth,
         )
         for name in ("sampled", "likeliest")
     }

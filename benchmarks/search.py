@@ -18,7 +18,7 @@ import torch
 from ledger import append, read
 from rivals import ALGORITHMS, LEARNERS, WITHOUT_REGIME, read_config, train
 from rivals_inverse import FIT
-from rivals_worlds import REGIMES, WORLDS, Cell, evaluate, make_worlds, read_settings
+from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate, make_worlds, read_settings
 from stable_baselines3 import DQN, PPO, SAC
 
 from gym_attrplan.agent.low_level import defaults
@@ -46,15 +46,15 @@ def base_settings(cell: Cell) -> dict[str, Any]:
     names = ("learning_rate", second_setting(cell.algo))
     if cell.algo == "inverse":
         return {name: FIT[name] for name in names}
-    world = WORLDS[cell.env]
+    world = cell.world
     algorithm = ALGORITHMS.get(cell.algo, PPO)
     if cell.algo == "ap":
         assert world.agent_config is not None
-        settings = read_settings(world.agent_config, cell.env)
+        settings = read_settings(world.agent_config, cell.env_id)
         config = {**settings, **settings.get("agent", {}).get("low_level_kwargs", {})}
     else:
-        config = read_config(cell.algo, cell.env, cell.regime)
-    venv = make_worlds(cell.env, world.task, config.get("n_envs", 64) if world.batched else 1)
+        config = read_config(cell.algo, cell.env_id, cell.regime)
+    venv = make_worlds(cell, world.task, config.get("n_envs", 64) if world.batched else 1)
     signature = inspect.signature(algorithm.__init__).parameters
     known = {name: one.default for name, one in signature.items()}
     known = {**known, **defaults(algorithm, venv), **config}
@@ -80,7 +80,7 @@ def run(cell: Cell, settings: dict[str, Any], n_tasks: int, device: str) -> None
     """Train one variant and test it on the test task's kind of tasks."""
     torch.set_num_threads(1)
     key: dict[str, Any] = {"env": cell.env, "budget": cell.budget, "seed": cell.seed}
-    key |= {"task": WORLDS[cell.env].task, "method": name_of(cell, settings)}
+    key |= {"task": cell.world.task, "method": name_of(cell, settings)}
     about = {"learner": cell.method, "settings": settings}
     try:
         model = train(cell, device=device, overrides=settings)
@@ -140,7 +140,7 @@ def jobs_of(options: argparse.Namespace) -> list[tuple[Any, ...]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     learners = [name for name in LEARNERS if name != "random"]
-    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--env", nargs="+", choices=BY_STATE, default=BY_STATE)
     parser.add_argument("--algo", nargs="+", choices=learners, default=learners)
     parser.add_argument("--regime", nargs="+", choices=REGIMES, default=["curriculum"])
     parser.add_argument("--budget", type=int, default=500_000)

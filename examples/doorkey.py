@@ -34,7 +34,8 @@ def main(
     total_timesteps: int = 1_000_000, n_envs: int = 32, n_tasks: int = 100
 ) -> dict[str, TaskResult]:
     """Train, show a plan, and count the tasks solved for each goal."""
-    agent = AttributePlannerAgent("MultiInputPolicy", make_vec_env(make_env, n_envs), seed=0)
+    worlds = make_vec_env(make_env, n_envs)
+    agent = AttributePlannerAgent("MultiInputPolicy", worlds, practice="need", seed=0)
     agent.learn(total_timesteps, progress_bar=True)
 
     observation, _ = make_env().reset(seed=0)

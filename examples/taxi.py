@@ -30,7 +30,10 @@ def main(
     total_timesteps: int = 500_000, n_envs: int = 32, n_tasks: int = 200
 ) -> dict[str, TaskResult]:
     """Train, show a plan, and count the tasks solved."""
-    agent = AttributePlannerAgent("MultiInputPolicy", make_vec_env(make_env, n_envs), seed=0)
+    worlds = make_vec_env(make_env, n_envs)
+    agent = AttributePlannerAgent(
+        "MultiInputPolicy", worlds, low_level="dqn", practice="need", seed=0
+    )
     agent.learn(total_timesteps, progress_bar=True)
 
     observation, _ = make_env().reset(seed=0, options={"goal": "passenger=green, taxi=red"})

@@ -70,7 +70,8 @@ def build_low_level(agent: AttributePlannerAgent) -> BaseAlgorithm | InverseLear
     options = agent.options
     algorithm = find_algorithm(options.low_level)
     if not issubclass(algorithm, InverseLearner):
-        kwargs, common = options.low_level_kwargs, _common(options)
+        kwargs = {**hop_defaults(algorithm, agent.action_space), **options.low_level_kwargs}
+        common = _common(options)
         return build(algorithm, options.policy, agent.hops, kwargs, anneal=options.anneal, **common)
     assert agent.examples is not None
     return algorithm(
@@ -95,8 +96,8 @@ def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplor
         return CuriousExplorer(worlds, agent.low_level, seed=options.seed)
     if formula is None:
         return RandomExplorer(worlds, seed=options.seed)
-    kwargs, common = options.exploration_kwargs, _common(options)
-    return build(PPO, options.policy, worlds, kwargs, anneal=False, **common)
+    kwargs = {**hop_defaults(PPO, agent.action_space), **options.exploration_kwargs}
+    return build(PPO, options.policy, worlds, kwargs, anneal=False, **_common(options))
 
 
 def _common(options: AgentOptions) -> dict[str, Any]:
@@ -164,6 +165,24 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
             "ent_coef": ent_coef,
         }
     return {"gamma": 0.97, "ent_coef": ent_coef}
+
+
+def hop_defaults(algorithm: type[BaseAlgorithm], space: spaces.Space[Any]) -> dict[str, Any]:
+    """What hops want beside: hindsight that fits them, and pushes that last for a while.
+
+    Attributes change in the last step of a hop alone, so there is no other goal to relabel to. New
+    noise in every step of a continuous world adds up to nothing, and an entropy that SAC begins to
+    weigh at 1 outweighs a reward of at most 1 for thousands of updates.
+    """
+    options: dict[str, Any] = {}
+    if issubclass(algorithm, OffPolicyAlgorithm):
+        options = {"replay_buffer_kwargs": {"goal_selection_strategy": "final"}}
+        options |= {"gradient_steps": 4}
+    if algorithm is SAC:
+        options |= {"ent_coef": 0.01}
+    if algorithm in (PPO, SAC) and isinstance(space, spaces.Box):
+        options |= {"use_sde": True, "sde_sample_freq": 16}
+    return options
 
 
 def policy_defaults(

@@ -41,6 +41,8 @@ class AgentOptions:
             an inverse model always 1.
         step_penalty: Taken off the reward of every step of a hop.
         bonus_scale: Factor on the exploration bonus.
+        practice: Which hops π learns from: to neighbours drawn by their ``visits``, as in the
+            paper, or by ``need``, mostly those that fail as often as they work.
         decay: γ of c_π: what older attempts at an edge keep when an epoch begins.
         epoch_steps: Steps between two epochs.
         anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
@@ -61,6 +63,7 @@ class AgentOptions:
     max_hop_steps: int = 80
     step_penalty: float = 0.02
     bonus_scale: float = 0.1
+    practice: str = "visits"
     decay: float = 0.9
     epoch_steps: int = 16_384
     anneal: bool = True
@@ -111,10 +114,9 @@ class AgentOptions:
                 'with low_level="inverse" a hop is one action, max_hop_steps=1; '
                 f"received {self.max_hop_steps}."
             )
-        if self.exploration not in EXPLORATIONS:
-            raise InvalidOption(
-                f"exploration is one of {list(EXPLORATIONS)}; received {self.exploration!r}."
-            )
+        for name, names in (("exploration", EXPLORATIONS), ("practice", ("visits", "need"))):
+            if (value := getattr(self, name)) not in names:
+                raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
         for name, low, high in (
             ("n_envs", 1, math.inf),
             ("exploration_fraction", 0, 1),

@@ -116,7 +116,7 @@ class ExploreVecEnv(VecEnvWrapper):
 
 
 class HopVecEnv(VecEnvWrapper):
-    """Worlds cut into hops: from where a world stands to a neighbour drawn by its count.
+    """Worlds cut into hops: from where a world stands to a neighbour drawn for practice.
 
     A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
     episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
@@ -133,6 +133,7 @@ class HopVecEnv(VecEnvWrapper):
         step_penalty: Taken off the reward of every step; reaching the goal pays 1.
         rng: Draws the neighbours.
         examples: Where to keep what every action did; for hops of a single action.
+        practice: How neighbours are drawn, by ``visits`` or by ``need``.
     """
 
     def __init__(
@@ -145,10 +146,12 @@ class HopVecEnv(VecEnvWrapper):
         step_penalty: float,
         rng: np.random.Generator,
         examples: ExampleBuffer | None = None,
+        practice: str = "visits",
     ) -> None:
         super().__init__(venv)
         self.counts = counts
         self.attempts = attempts
+        self.practice = practice
         self.examples = examples
         self.max_hop_steps = max_hop_steps
         self.step_penalty = step_penalty
@@ -281,7 +284,7 @@ class HopVecEnv(VecEnvWrapper):
         known = nodes >= 0
         chosen = np.full(len(nodes), -1, np.int64)
         if known.any():
-            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng)
+            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng, by=self.practice)
         goals = vectors.copy()
         found = chosen >= 0
         if found.any():

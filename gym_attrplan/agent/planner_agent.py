@@ -109,6 +109,7 @@ class AttributePlannerAgent:
             step_penalty=options.step_penalty,
             rng=self.rng,
             examples=self.examples,
+            practice=options.practice,
         )
         self.low_level: Any = build_low_level(self)
         self.explorer: Any = build_explorer(self)
@@ -319,9 +320,8 @@ class AttributePlannerAgent:
         venv = as_vec_env(env, n_envs=self.options.n_envs)
         mine = (self.attribute_space, self.observation_space, self.action_space)
         theirs = (attribute_space(venv), venv.observation_space, venv.action_space)
-        for name, one, other in zip(
-            ("attributes", "observations", "actions"), mine, theirs, strict=True
-        ):
+        names = ("attributes", "observations", "actions")
+        for name, one, other in zip(names, mine, theirs, strict=True):
             if one != other:
                 raise InvalidEnvironment(
                     f"the agent was made for the {name} {one}; this environment has {other}."

@@ -20,6 +20,9 @@ from gym_attrplan.graph.ragged import expand_rows, row_argmin
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+MIN_NEED = 0.05
+"""Of practice, for an edge that always works; one that works half the time has 0.5 more."""
+
 
 class TransitionCounts:
     """A growing, mergeable table of transitions between attribute vectors.
@@ -221,13 +224,14 @@ class TransitionCounts:
         return columns["target"][row][columns["visits"][row] > 0]
 
     def sample_neighbours(
-        self, nodes: npt.ArrayLike, rng: np.random.Generator
+        self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by: str = "visits"
     ) -> npt.NDArray[np.int32]:
-        """One neighbour of each node, drawn in proportion to its visits.
+        """One neighbour of each node, drawn in proportion to its visits or by need of practice.
 
         Args:
             nodes: ``(n,)`` node numbers.
             rng: Source of randomness.
+            by: ``visits``, or ``need``: edges whose attempts go either way are drawn most.
 
         Returns:
             ``(n,)`` int32 node numbers, -1 for a node that nothing was seen to follow.
@@ -238,10 +242,14 @@ class TransitionCounts:
         numbers = self.index.check_nodes(nodes)
         self.compact()
         owner, slots = expand_rows(self._store.indptr, numbers)
-        visits = self._store.columns["visits"][slots]
+        columns = self._store.columns
+        rates = visits = columns["visits"][slots]
+        if by == "need":
+            probs = (columns["successes"][slots] + 1.0) / (columns["attempts"][slots] + 2.0)
+            rates = np.where(visits > 0, np.sqrt(probs * (1.0 - probs)) + MIN_NEED, 0.0)
         # A race of exponential clocks is won in proportion to their rates.
         clocks = np.full(len(slots), np.inf)
-        np.divide(rng.standard_exponential(len(slots)), visits, out=clocks, where=visits > 0)
+        np.divide(rng.standard_exponential(len(slots)), rates, out=clocks, where=rates > 0)
         winner, _ = row_argmin(clocks, owner, len(numbers))
         drawn = np.full(len(numbers), -1, np.int32)
         drawn[winner >= 0] = self._store.columns["target"][slots[winner[winner >= 0]]]

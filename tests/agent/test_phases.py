@@ -27,7 +27,7 @@ def worlds(n=2, **options):
     return DummyVecEnv([make] * n)
 
 
-def hop_env(*, edges, n=1, max_hop_steps=3, **options):
+def hop_env(*, edges, n=1, max_hop_steps=3, practice="visits", **options):
     counts = TransitionCounts(AttributeSpace(BITS))
     for source, target in edges:
         counts.record(bits(source), bits(target))
@@ -40,6 +40,7 @@ def hop_env(*, edges, n=1, max_hop_steps=3, **options):
         max_hop_steps=max_hop_steps,
         step_penalty=0.1,
         rng=np.random.default_rng(0),
+        practice=practice,
     )
 
 
@@ -88,6 +89,18 @@ def test_a_hop_goes_to_a_neighbour_and_the_next_starts_where_it_ended():
     assert observations["achieved_goal"].tolist() == [bits(1)]  # the world went on
     assert observations["desired_goal"].tolist() == [bits(2)]
     assert attempts_of(env, 0, 1) == ([1.0], [1.0])
+
+
+def test_practice_by_need_leaves_hops_that_work_for_those_that_may_not():
+    shares = {}
+    for practice in ("visits", "need"):
+        env = hop_env(edges=[(0, 1), (0, 2)], n=1_000, practice=practice)
+        env.counts.attempt([bits(0)] * 98, [bits(1)] * 98, True)
+        goals = env.reset()["desired_goal"]
+        shares[practice] = float((goals == bits(1)).all(axis=1).mean())
+    assert shares["visits"] == pytest.approx(0.5, abs=0.05)
+    works = np.sqrt(0.99 * 0.01) + 0.05  # beside 0.55 for the one never tried
+    assert shares["need"] == pytest.approx(works / (works + 0.55), abs=0.04)
 
 
 def test_a_hop_that_takes_too_long_is_a_failed_attempt_and_is_truncated():

@@ -340,6 +340,8 @@ def test_wrong_environments_and_options_are_named():
         make_agent(max_hops=3)
     with pytest.raises(InvalidOption, match="exploration is one of"):
         make_agent(exploration="curious")
+    with pytest.raises(InvalidOption, match="practice is one of"):
+        make_agent(practice="luck")
     with pytest.raises(InvalidOption, match="low_level is"):
         make_agent(low_level="xyz")
     with pytest.raises(InvalidOption, match="decay is from 0 to 1"):

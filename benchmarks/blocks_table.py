@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gym_attrplan.report.paper import BLOCK_TASKS, BUDGETS, BY_EXAMPLES, paper_figure
+from gym_attrplan.report.paper import BLOCK_TASKS, BLOCKS, BUDGETS, BY_EXAMPLES, paper_figure
 from gym_attrplan.report.results import Line, Measured
+from gym_attrplan.report.stage import SLACK
 
 _BESIDE = ("inverse", "ap_no_cpi", "ap_paper")
 """The methods that are the paper's own."""
@@ -22,7 +23,9 @@ def print_table(env: str, budgets: list[int], suite: str = "blocks") -> None:
     lines: dict[Any, list[Line]] = defaultdict(list)
     for line in read(suite):
         if line["env"] == env and line["n"]:
-            lines[line["budget"], line["method"], line["task"]].append(line)
+            for budget in budgets:
+                if budget <= line["budget"] <= SLACK * budget:
+                    lines[budget, line["method"], line["task"]].append(line)
     cells = {key: Measured(tuple(own)) for key, own in lines.items()}
     console = Console(width=140)
     for budget in budgets:
@@ -43,9 +46,13 @@ def _table(cells: dict[Any, Measured], env: str, budget: int) -> Table:
         method: cells[budget, method, "full_set"] for method in methods if "detector" in method
     }
     errors = ", ".join(f"{m}: {100 - one.percent:.2f}%" for m, one in wrong.items())
-    table.caption = f"full-set error of the {errors}; the paper's AP, multi-step: " + str(
-        BY_EXAMPLES[budget]["ap_paper"][1] if budget in BY_EXAMPLES else "not given"
-    )
+    paper_env = env.partition("[")[0]
+    figure = paper_figure(paper_env, "multi_step", "ap_paper")
+    if paper_env == BLOCKS:
+        figure = BY_EXAMPLES.get(budget, {}).get("ap_paper", (None, None))[1]
+    about = [f"full-set error of the {errors}"] if errors else []
+    about += [] if figure is None else [f"the paper's AP, multi-step: {figure}"]
+    table.caption = "; ".join(about)
     return table
 
 

@@ -204,7 +204,8 @@ class Cell:
 
     def file(self, folder: Path) -> Path:
         """Where its agent is kept; what it believes to see lies beside, as npz."""
-        parts = self.view.image_size, self.view.jitter, self.budget, self.n_labels, self.seed
+        view = self.view.image_size, self.view.jitter, self.view.n_variants
+        parts = *view, self.budget, self.n_labels, self.seed
         return folder / ("-".join(f"{part:g}" for part in parts) + ".zip")
 
 

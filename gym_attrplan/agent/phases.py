@@ -284,7 +284,8 @@ class HopVecEnv(VecEnvWrapper):
         known = nodes >= 0
         chosen = np.full(len(nodes), -1, np.int64)
         if known.any():
-            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng, by=self.practice)
+            by_need = self.practice == "need"
+            chosen[known] = self.counts.sample_neighbours(nodes[known], self.rng, by_need=by_need)
         goals = vectors.copy()
         found = chosen >= 0
         if found.any():

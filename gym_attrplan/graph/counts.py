@@ -224,14 +224,14 @@ class TransitionCounts:
         return columns["target"][row][columns["visits"][row] > 0]
 
     def sample_neighbours(
-        self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by: str = "visits"
+        self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by_need: bool = False
     ) -> npt.NDArray[np.int32]:
         """One neighbour of each node, drawn in proportion to its visits or by need of practice.
 
         Args:
             nodes: ``(n,)`` node numbers.
             rng: Source of randomness.
-            by: ``visits``, or ``need``: edges whose attempts go either way are drawn most.
+            by_need: Whether edges whose attempts go either way are drawn most, instead.
 
         Returns:
             ``(n,)`` int32 node numbers, -1 for a node that nothing was seen to follow.
@@ -244,7 +244,7 @@ class TransitionCounts:
         owner, slots = expand_rows(self._store.indptr, numbers)
         columns = self._store.columns
         rates = visits = columns["visits"][slots]
-        if by == "need":
+        if by_need:
             probs = (columns["successes"][slots] + 1.0) / (columns["attempts"][slots] + 2.0)
             rates = np.where(visits > 0, np.sqrt(probs * (1.0 - probs)) + MIN_NEED, 0.0)
         # A race of exponential clocks is won in proportion to their rates.

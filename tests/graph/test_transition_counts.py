@@ -200,7 +200,7 @@ def test_sampled_neighbours_follow_the_visits():
 
 def test_neighbours_sampled_by_need_are_those_that_fail_as_often_as_they_work():
     counts = graph_of({(0, 1): (100, 100), (0, 2): (100, 50), (0, 3): (100, 0)})
-    drawn = counts.sample_neighbours([0] * 20_000, np.random.default_rng(0), by="need")
+    drawn = counts.sample_neighbours([0] * 20_000, np.random.default_rng(0), by_need=True)
     share = np.bincount(drawn, minlength=4)[1:] / 20_000
     unsure = np.sqrt(101 / 102 * 1 / 102) + 0.05
     expected = np.array([unsure, 0.55, unsure]) / (2 * unsure + 0.55)

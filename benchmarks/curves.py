@@ -17,7 +17,8 @@ from rivals_worlds import WORLDS, Cell, evaluate
 from stable_baselines3.common.callbacks import BaseCallback
 
 SUITE = "curves"
-N_TASKS = 250
+N_TASKS = {True: 250, False: 50}
+"""At each moment, by whether there is a batched twin; where there is none, each step is physics."""
 
 
 class Checkpoints(BaseCallback):
@@ -26,12 +27,12 @@ class Checkpoints(BaseCallback):
     Args:
         cell: What is trained.
         n_points: How many moments, the last one at the end.
-        n_tasks: Tasks at each.
+        n_tasks: Tasks at each; by default :data:`N_TASKS`.
     """
 
-    def __init__(self, cell: Cell, n_points: int, *, n_tasks: int = N_TASKS) -> None:
+    def __init__(self, cell: Cell, n_points: int, *, n_tasks: int | None = None) -> None:
         super().__init__()
-        self._cell, self._n_tasks = cell, n_tasks
+        self._cell, self._n_tasks = cell, n_tasks or N_TASKS[cell.world.batched]
         self._moments = np.linspace(0, cell.budget, n_points + 1)[1:].tolist()
 
     def _on_step(self) -> bool:

@@ -85,7 +85,7 @@ def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks
     if cell.regime == "one_step":  # one action makes one transition
         task, options = "one_step" + cell.suffix, {**options, "max_episode_steps": 1}
     n_envs, policy = config.pop("n_envs", 1), cell.world.policy
-    venv = make_worlds(cell, task, n_envs, processes=n_envs > 1, **options)
+    venv = make_worlds(cell, task, n_envs, **options)
     common = {"seed": cell.seed, "device": device}
     model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
     chain = [SpreadEpisodes(), *callbacks]
@@ -157,13 +157,7 @@ def _learn(
     device: str,
     callbacks: Callbacks,
 ) -> AttributePlannerAgent:
-    worlds = make_worlds(
-        cell,
-        cell.world.task,
-        n_envs,
-        processes=True,
-        **settings.get("env_kwargs", {}),
-    )
+    worlds = make_worlds(cell, cell.world.task, n_envs, **settings.get("env_kwargs", {}))
     policy = cell.world.policy
     agent = AttributePlannerAgent(policy, worlds, seed=cell.seed, device=device, **options)
     agent.learn(cell.budget, list(callbacks))

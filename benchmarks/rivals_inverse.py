@@ -80,7 +80,6 @@ def train_inverse(cell: Cell, *, device: str = "cpu", **overrides: Any) -> Inver
         cell,
         "one_step",
         N_WORLDS[cell.world.batched],
-        processes=True,
         max_episode_steps=length,
         terminate_on_success=False,
     )

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 from blocks import Beliefs, View
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import VectorEnvAdapter
@@ -121,16 +121,13 @@ class Cell:
         return {"full": [*tasks], "70": partial_tasks, "all": [*tasks, *partial_tasks]}[self.goals]
 
 
-def make_worlds(
-    cell: Cell, task: str, n_envs: int, *, processes: bool = False, **options: Any
-) -> VecEnv:
-    """Worlds whose task can be changed.
+def make_worlds(cell: Cell, task: str, n_envs: int, **options: Any) -> VecEnv:
+    """Worlds whose task can be changed; without a batched twin they take turns.
 
     Args:
         cell: What is trained or tested in them.
         task: The first task.
         n_envs: How many.
-        processes: Without a batched twin: whether each has its process, or they take turns.
         options: Of the environment.
     """
     options = {**cell.world.options, **options}
@@ -141,8 +138,6 @@ def make_worlds(
     # Boxes of actions go from -1 to 1, as SB3's Gaussians want them.
     symmetric = cell.algo not in NATIVE
     make = partial(_make_one, cell.env_id, task, symmetric, options)
-    if processes:
-        return SubprocVecEnv([make] * n_envs, start_method="spawn")
     return DummyVecEnv([make] * n_envs)
 
 

@@ -73,7 +73,10 @@ def variants(cell: Cell) -> list[dict[str, Any]]:
 
 def name_of(cell: Cell, settings: dict[str, Any]) -> str:
     """A variant's name in the ledger."""
-    return f"{cell.method}[{','.join(f'{name}={one:.4g}' for name, one in settings.items())}]"
+    parts = [f"{name}={one:.4g}" for name, one in settings.items()]
+    if cell.algo in ALGORITHMS:  # what else makes a difference, though it is not varied here
+        parts.append(f"n_envs={read_config(cell.algo, cell.env_id, cell.regime)['n_envs']}")
+    return f"{cell.method}[{','.join(parts)}]"
 
 
 def run(cell: Cell, settings: dict[str, Any], n_tasks: int, device: str) -> None:
@@ -106,8 +109,7 @@ def print_best(envs: list[str]) -> None:
             # Ours without a plan, for one, acts as it explores, whatever has learned to hop.
             print("  all variants are equal: this budget or these tasks tell nothing about them")
         for line in sorted(lines, key=lambda one: -one["successes"] / one["n"]):
-            settings = ", ".join(f"{k}: {v:.4g}" for k, v in line["extra"]["settings"].items())
-            print(f"  {line['successes'] / line['n']:6.1%}  {settings}")
+            print(f"  {line['successes'] / line['n']:6.1%}  {line['method'].partition('[')[2][:-1]}")
 
 
 def _is_tuned(algo: str, env: str) -> bool:

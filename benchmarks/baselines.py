@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from curves import Checkpoints
 from ledger import append, is_measured, read
-from rivals import FIT, LEARNERS, WITHOUT_REGIME, train
+from rivals import FIT, LEARNERS, WITHOUT_REGIME, n_parameters, noted_settings, train
 from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate
 
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
@@ -65,6 +65,7 @@ def run(
     FIT["updates"] = passes  # this process is the cell's own
     start = time.perf_counter()
     about: dict[str, Any] = {"regime": cell.regime, "goals": cell.goals}
+    about["settings"] = noted_settings(cell)
     callbacks = [Checkpoints(cell, n_points)] if n_points else []
     try:
         model = train(cell, device=device, callbacks=callbacks)
@@ -75,6 +76,7 @@ def run(
         return
     # Rollouts are whole, so that small budgets are exceeded.
     about["steps"] = getattr(model, "num_timesteps", cell.budget)
+    about["parameters"] = n_parameters(model)
     if not n_points:  # tests in between take time too
         about["steps_per_second"] = round(about["steps"] / (time.perf_counter() - start))
     if template:

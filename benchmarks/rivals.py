@@ -79,6 +79,14 @@ def read_config(algo: str, env_id: str, regime: str) -> Settings:
     return settings
 
 
+def noted_settings(cell: Cell) -> Settings:
+    """What was configured for a rival, for its lines in the ledger."""
+    if cell.algo not in ALGORITHMS:
+        return {}
+    config = read_config(cell.algo, cell.env_id, cell.regime)
+    return {name: getattr(one, "__name__", one) for name, one in config.items()}
+
+
 def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
     task = cell.world.task + cell.suffix
     options = config.pop("env_kwargs", {})
@@ -98,6 +106,13 @@ def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks
     model.learn(cell.budget, chain)
     venv.close()
     return model
+
+
+def n_parameters(model: Any) -> int:
+    """The weights of what acts: of our agent, what hops, without its forward model."""
+    acting = getattr(model, "low_level", model)
+    network = getattr(acting, "policy", None) or getattr(acting, "inverse", None)
+    return sum(one.numel() for one in network.parameters()) if network else 0
 
 
 # --- our agent ------------------------------------------------------------------------------

@@ -25,8 +25,9 @@ LENGTH = 8
 N_WORLDS = {True: 512, False: 8}
 """By whether there is a batched twin."""
 
-FIT = {"updates": 2_500_000, "learning_rate": 2e-3}
-"""Examples to go through in all, at least four times each; and the highest learning rate."""
+FIT = {"updates": 7_500_000, "learning_rate": 6e-3}
+"""Examples to go through in all, at least four times each; and the highest learning rate, by
+``search.py``."""
 
 
 class GoalExamples(Examples):
@@ -41,11 +42,11 @@ class InverseRival:
     """An inverse model that acts on the goal itself, however far away it is.
 
     Args:
-        model: The fitted model.
+        inverse: The fitted model.
     """
 
-    def __init__(self, model: InverseModel) -> None:
-        self.model = model
+    def __init__(self, inverse: InverseModel) -> None:
+        self.inverse = inverse
 
     def predict(
         self,
@@ -55,7 +56,7 @@ class InverseRival:
         deterministic: bool = True,
     ) -> tuple[np.ndarray, None]:
         """The actions that would most likely come first."""
-        return self.model.predict(observation, deterministic=deterministic), None
+        return self.inverse.predict(observation, deterministic=deterministic), None
 
 
 def train_inverse(cell: Cell, *, device: str = "cpu", **overrides: Any) -> InverseRival:

@@ -109,7 +109,9 @@ def print_best(envs: list[str]) -> None:
             # Ours without a plan, for one, acts as it explores, whatever has learned to hop.
             print("  all variants are equal: this budget or these tasks tell nothing about them")
         for line in sorted(lines, key=lambda one: -one["successes"] / one["n"]):
-            print(f"  {line['successes'] / line['n']:6.1%}  {line['method'].partition('[')[2][:-1]}")
+            print(
+                f"  {line['successes'] / line['n']:6.1%}  {line['method'].partition('[')[2][:-1]}"
+            )
 
 
 def _is_tuned(algo: str, env: str) -> bool:

@@ -1,0 +1,40 @@
+"""The comparison is fair: the one-step rivals have our agent's own network, steps and examples."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def rivals(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    return importlib.import_module("rivals")
+
+
+def test_one_step_on_grids_is_our_own_policy_without_the_planner(rivals):
+    names = ("ap", ""), ("ppo", "one_step")
+    cells = [rivals.Cell("AttrSwitches-v0", algo, regime, 20_000, 3) for algo, regime in names]
+    agent, rival = (rivals.train(cell) for cell in cells)
+    ours, theirs = agent.low_level.policy.state_dict(), rival.policy.state_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert agent.low_level.num_timesteps == rival.num_timesteps > 0
+    assert rivals.n_parameters(agent) == rivals.n_parameters(rival) > 0
+
+
+def test_one_step_on_blocks_is_our_own_network_on_as_many_examples(rivals, monkeypatch):
+    monkeypatch.setitem(rivals.FIT, "updates", 4_096)
+    names = ("ap", ""), ("inverse", "one_step")
+    cells = [rivals.Cell("AttrBlocks-v0", algo, regime, 2_048, 3) for algo, regime in names]
+    agent, rival = (rivals.train(cell) for cell in cells)
+    shapes = [
+        {name: one.shape for name, one in network.state_dict().items()}
+        for network in (agent.low_level.inverse, rival.inverse)
+    ]
+    assert shapes[0] == shapes[1]
+    assert rivals.n_parameters(agent) == rivals.n_parameters(rival) > 0
+    assert agent.num_timesteps == cells[1].budget

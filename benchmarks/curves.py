@@ -71,14 +71,19 @@ def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
     task = WORLDS[env].task
     lines = [one for one in read(SUITE) if one["env"] == env and one["task"].startswith(f"{task}@")]
     longest = max((line["budget"] for line in lines), default=0)
-    points: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    # By seed: a training that was cut short and run again has its earlier moments twice.
+    points: dict[str, dict[int, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for line in lines:
         if line["budget"] == (budget or longest):
             rate = line["successes"] / line["n"]
-            points[line["method"]][line["extra"]["moment"]].append(rate)
-    return {
-        method: np.array([(n, np.mean(own), np.ptp(own) / 2) for n, own in sorted(by.items())])
+            points[line["method"]][line["extra"]["moment"]][line["seed"]] = rate
+    rates = {
+        method: [(moment, [*own.values()]) for moment, own in sorted(by.items())]
         for method, by in points.items()
+    }
+    return {
+        method: np.array([(moment, np.mean(own), np.ptp(own) / 2) for moment, own in rows])
+        for method, rows in rates.items()
     }
 
 

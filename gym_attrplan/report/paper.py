@@ -7,6 +7,9 @@ Zhang, Lerer, Sukhbaatar, Fergus and Szlam, *Composable Planning with Attributes
 from __future__ import annotations
 
 BLOCKS, CONTINUOUS = "AttrBlocks-v0", "AttrBlocksContinuous-v0"
+PICTURES = f"{BLOCKS}[obs_type=pixels]"
+"""Where rivals see the blocks in pictures, through the eyes of our agent."""
+
 SWITCHES, CRAFTING = "AttrSwitches-v0", "AttrCrafting-v0"
 SMALL, LARGE = "AttrBuildOrder-v0", "AttrBuildOrderLarge-v0"
 

@@ -11,6 +11,7 @@ from gym_attrplan.report.paper import (
     CONTINUOUS,
     CRAFTING,
     LARGE,
+    PICTURES,
     SMALL,
     SWITCHES,
     paper_figure,
@@ -177,21 +178,32 @@ def _blocks(results: Results, env: str, suite: str) -> Table:
     methods = [f"{one}/{regime}" for one in ("a2c", "option_critic") for regime in _REGIMES]
     methods += ["inverse/one_step", "inverse/test_tasks", "ap_no_cpi", "ap_paper", "ap"]
     continuous = env == CONTINUOUS
-    seen = "positions and turns" if continuous else "64 × 64 pictures"
     rows = [_row(results, method, columns, suite) for method in methods]
+    seen = "positions and turns" if continuous else "64 × 64 pictures"
     return Table(
         key="continuous" if continuous else "blocks",
         title="Block stacking, continuous" if continuous else "Block stacking",
         about=f"Tasks of at most 40 actions; goals that hold at the start are left out. Our AP "
-        f"sees {seen}, the rivals positions. The paper’s world is not ours: compare the rows of "
-        "ours with each other, and with the paper’s with care.",
+        f"sees {seen}, the rivals positions unless a row says otherwise. The paper’s world is not "
+        "ours: compare the rows of ours with each other, and with the paper’s with care.",
         columns=tuple(columns),
         headline="multi-step",
         spotlight=MODELS["ap"],
-        rows=(*rows, *_more(results, methods, columns, suite)),
+        rows=(
+            *rows,
+            *_more(results, methods, columns, suite),
+            *([] if continuous else _in_pictures(results, methods)),
+        ),
         command=f"python benchmarks/{suite}.py",
         unit="drops" if continuous else "examples",
     )
+
+
+def _in_pictures(results: Results, methods: Sequence[str]) -> list[Row]:
+    """Rivals that see what our agent sees: its features of pictures, and its detector's word."""
+    columns = {title: (PICTURES, task) for task, title in TASKS.items()}
+    rows = [_row(results, method, columns, "baselines", is_extra=True) for method in methods]
+    return [replace(row, data=f"{row.data}, in pictures") for row in rows if row.is_measured]
 
 
 def _grids(results: Results) -> Table:
@@ -244,7 +256,7 @@ def _by_examples(results: Results) -> Table:
             Cell(
                 title,
                 figures["ap_paper" if method == "ap" else method][i],
-                results.find(*_sources("blocks", BLOCKS, task, method, budget)),
+                results.find(Source("blocks", BLOCKS, task, method.split("/")[0], budget)),
             )
             for title, method, i, task in columns
         ]
@@ -304,15 +316,13 @@ def _more(
     return rows
 
 
-def _sources(
-    suite: str, env: str, task: str, method: str, budget: int | None = None
-) -> list[Source]:
+def _sources(suite: str, env: str, task: str, method: str) -> list[Source]:
     """Where a method's figures may stand: rivals have a benchmark of their own."""
-    own = "inverse" if method == "inverse/one_step" else method
-    places = {suite: own, "baselines": method}
-    if method.startswith("ap") and suite != "baselines":  # where AP has a row of its own
-        del places["baselines"]
-    return [Source(place, env, task, name, budget) for place, name in places.items()]
+    rival = Source("baselines", env, task, method)
+    if suite == "baselines":
+        return [rival]
+    own = Source(suite, env, task, "inverse" if method == "inverse/one_step" else method)
+    return [own] if method.startswith("ap") else [rival, own]
 
 
 def _command(method: str, suite: str, envs: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gym_attrplan.error import InvalidData
-from gym_attrplan.report.paper import BLOCK_TASKS, paper_figure
+from gym_attrplan.report.paper import BLOCK_TASKS, PICTURES, paper_figure
 from gym_attrplan.report.results import FIELDS, PROVENANCE, Measured, Results, Source
 from gym_attrplan.report.tables import all_tables
 
@@ -97,6 +97,25 @@ def test_rivals_come_from_their_own_suite_where_ap_has_a_row_of_its_own():
     words = "with the rivals’ view"
     again = cell(results, "blocks", "AP, our default", "multi-step", words)
     assert (again.ours.percent, again.paper) == (8.0, None)
+
+
+def test_an_inverse_model_trained_as_a_rival_goes_before_our_agents_own():
+    ours = solved(6, suite="blocks", task="one_step_70", method="inverse", budget=5)
+    rival = solved(9, suite="baselines", task="one_step_70", method="inverse/one_step", budget=5)
+    for lines, percent in (([ours], 6.0), ([ours, rival], 9.0)):
+        found = cell(Results(lines), "blocks", "Inverse", "1-step, 70% of goal", "1-step")
+        assert found.ours.percent == percent
+
+
+def test_rivals_in_pictures_have_rows_of_their_own():
+    rival = {"suite": "baselines", "task": "multi_step", "budget": 5, "method": "inverse/one_step"}
+    lines = [solved(7, **rival), solved(5, env=PICTURES, **rival)]
+    figures = {
+        data: cell(Results(lines), "blocks", "Inverse", "multi-step", data)
+        for data in ("1-step", "1-step, in pictures")
+    }
+    assert [one.ours.percent for one in figures.values()] == [7.0, 5.0]
+    assert [one.paper for one in figures.values()] == [9.1, None]
 
 
 def test_a_method_that_the_paper_lacks_gets_a_row_without_its_figure():

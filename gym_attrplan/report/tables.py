@@ -301,12 +301,13 @@ def _row(
 def _more(
     results: Results, listed: Sequence[str], columns: dict[str, tuple[str, str]], suite: str
 ) -> list[Row]:
-    """Methods of ours that the paper does not have."""
+    """Methods of ours that the paper does not have, also those that cannot act in a world."""
     found: dict[str, None] = {}
     for env, task in columns.values():
         for name in (suite, "baselines"):
             lines = results.select(Source(name, env, task))
-            found |= dict.fromkeys(line["method"] for line in lines if line["n"])
+            told = [line for line in lines if line["n"] or line["extra"].get("cannot")]
+            found |= dict.fromkeys(line["method"] for line in told)
     known = {*listed, "inverse"}
     methods = sorted(set(found) - known)
     rows = [_row(results, method, columns, suite, is_extra=True) for method in methods]

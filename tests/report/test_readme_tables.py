@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gym_attrplan.report.paper import BLOCKS, CONTINUOUS, LARGE, SMALL, paper_figure
+from gym_attrplan.report.paper import (
+    BLOCKS,
+    CONTINUOUS,
+    CRAFTING,
+    LARGE,
+    PICTURES,
+    SMALL,
+    SWITCHES,
+    paper_figure,
+)
 from gym_attrplan.report.results import Results, Source
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +32,24 @@ DISCRETE = {
     "1,000,000 examples, a tower of four": ("four_stack", 1_000_000),
 }
 WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
+
+_BEST = [(PICTURES, "inverse/test_tasks"), (BLOCKS, "ppo/curriculum"), (BLOCKS, "a2c/curriculum")]
+RIVALS = {
+    "blocks, multi-step, 1M steps": ("blocks", BLOCKS, "multi_step", 1_000_000, _BEST),
+    "blocks, the tower, 1M steps": ("blocks", BLOCKS, "four_stack", 1_000_000, _BEST),
+    "switches, 2.4M steps": (
+        *("grids", SWITCHES, "targets", 2_400_000),
+        [(SWITCHES, "reinforce/curriculum")],
+    ),
+    "crafting, 2.4M steps": (
+        *("grids", CRAFTING, "items", 2_400_000),
+        [(CRAFTING, "reinforce/curriculum")],
+    ),
+    "build order, small, 3M steps": (
+        *("build_order", SMALL, "counts", 3_000_000),
+        [(SMALL, "ppo/curriculum")],
+    ),
+}
 
 
 def row_of(label):
@@ -86,3 +113,15 @@ def test_the_rivals_of_the_build_order_equal_the_raw_results(label, env):
     for text, method in zip(row_of(label), methods, strict=True):
         source = Source(None, env, "counts", method, 3_000_000)
         assert PERCENT.findall(text) == measured(text, source), method
+
+
+@pytest.mark.parametrize("label", RIVALS)
+def test_the_best_rivals_equal_the_raw_results(label):
+    suite, env, task, budget, best = RIVALS[label]
+    ours, rivals = row_of(label)
+    assert PERCENT.findall(ours) == measured(ours, Source(suite, env, task, "ap", budget))
+    expected = [
+        measured(rivals, Source("baselines", place, task, method, budget))[0]
+        for place, method in best
+    ]
+    assert PERCENT.findall(rivals) == expected

@@ -217,6 +217,31 @@ def test_surprise_climbs_where_chance_falls(exploration, least, most, monkeypatc
     assert least <= agent.counts.n_nodes <= most
 
 
+class Slider(gym.Env):
+    """The action is where the slider goes; the observation says nothing."""
+
+    def __init__(self):
+        self.action_space = spaces.Box(0, 1, (1,))
+        self.observation_space = spaces.Box(0, 1, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.place = min(int(4 * action[0]), 3)
+        return np.zeros(1, np.float32), 0.0, False, False, {}
+
+
+def test_one_world_alone_can_be_left_to_chance(monkeypatch):
+    monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 100)
+    env = gym.wrappers.TimeLimit(Slider(), 5)
+    env = AttributeWrapper(env, {"place": 4}, lambda env, obs: [env.unwrapped.place])
+    agent = make_agent(env, exploration="surprise", exploration_fraction=1.0).learn(200)
+    assert agent.counts.n_nodes == 4
+
+
 # --- foresight by itself --------------------------------------------------------------------
 
 

@@ -329,7 +329,7 @@ def main() -> None:
     options = parser.parse_args()
     n_variants = View.n_variants
     if options.scale == "quick":
-        options.budgets, options.n_tasks, n_variants = [4_000], 200, 2
+        options.budgets, options.n_tasks, n_variants = [12_000], 200, 2
     options.seeds = options.seeds or ([0] if options.scale == "quick" else [0, 1, 2])
     view = View(options.image_size, options.jitter, n_variants, options.frames)
     if options.save_frames:

@@ -165,7 +165,7 @@ _ALL_METHODS = (
 )
 _QUICK = {
     "blocks": [
-        _blocks([4_000], "inverse ap_no_cpi ap_paper ap", "--scale quick", seconds=280),
+        _blocks([12_000], "inverse ap_no_cpi ap_paper ap", "--scale quick", seconds=280),
         _rivals(
             "blocks-positions",
             {BLOCKS: BLOCK_TASKS},

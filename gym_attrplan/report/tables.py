@@ -170,6 +170,8 @@ def all_tables(results: Results) -> list[Table]:
 def name_of(method: str) -> tuple[str, str]:
     """A method's name in words, and what it was trained on or how it acts."""
     model, _, rest = method.partition("/")
+    if rest.endswith("_labels"):
+        rest = f"{int(rest.removesuffix('_labels')):,} labels"
     return MODELS.get(model, model), TRAINED_ON.get(rest, rest)
 
 

@@ -66,7 +66,7 @@ def run(
     start = time.perf_counter()
     about: dict[str, Any] = {"regime": cell.regime, "goals": cell.goals}
     about["settings"] = noted_settings(cell)
-    callbacks = [Checkpoints(cell, n_points)] if n_points else []
+    callbacks = [Checkpoints(cell, n_points)] if n_points and cell.can_be_watched else []
     try:
         model = train(cell, device=device, callbacks=callbacks)
     except (InvalidEnvironment, InvalidOption) as error:

@@ -22,6 +22,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from blocks_table import print_table
+from fair import better, both_ways
 from ledger import append, measured_since
 from scipy.spatial.transform import Rotation
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
@@ -29,7 +30,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent import PLANNERS
-from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
+from gym_attrplan.agent.evaluation import evaluate_tasks
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.envs.blocks import BlocksRules, DropTable
@@ -157,18 +158,11 @@ def measure(
     elif METHODS[method] is not None:
         agent.set_planner(METHODS[method])
         model = agent
-    results: list[TaskResult] = [
-        evaluate_tasks(
-            model,
-            venv,
-            n_tasks=n_tasks,
-            seed=20_000 + 1_000 * seed,
-            deterministic=likeliest,
-            truth=truth,
-        )
-        for likeliest in ((True, False) if method == "inverse" else (True,))
-    ]
-    result = max(results, key=lambda one: one.successes)  # a rival may sample if that is better
+    options = {"n_tasks": n_tasks, "seed": 20_000 + 1_000 * seed, "truth": truth}
+    if method == "inverse":
+        result = better(both_ways(model, venv, **options))
+    else:
+        result = evaluate_tasks(model, venv, **options)
     venv.close()
     append(
         SUITE,

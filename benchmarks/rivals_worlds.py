@@ -11,12 +11,13 @@ import gymnasium as gym
 import numpy as np
 import yaml
 from blocks import Beliefs, View
+from fair import better, both_ways
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import VectorEnvAdapter
-from gym_attrplan.agent.evaluation import Predictor, evaluate_tasks
+from gym_attrplan.agent.evaluation import Predictor
 from gym_attrplan.envs.regimes import make_task_env, make_task_vec
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -109,6 +110,11 @@ class Cell:
         return f"{self.algo}/{self.regime}" if self.regime else self.algo
 
     @property
+    def can_be_watched(self) -> bool:
+        """Whether it learns bit by bit; what is fitted at the end has nothing to test before."""
+        return self.algo not in NATIVE or self.world.agent_config is not None
+
+    @property
     def suffix(self) -> str:
         """What the names of its training tasks end in."""
         return "_70" if self.goals == "70" else ""
@@ -171,19 +177,9 @@ def evaluate(model: Predictor, cell: Cell, task: str, *, n_tasks: int, seed: int
     truth = "true_attributes" if cell.world.pictures else None
     n_envs = max(n for n in (500, 250, 100, 50, 10, 1) if n <= most and n_tasks % n == 0)
     venv = make_worlds(cell, task, n_envs, **unseen)
-    results = {
-        name: evaluate_tasks(
-            model,
-            venv,
-            n_tasks=n_tasks,
-            seed=seed,
-            deterministic=name == "likeliest",
-            truth=truth,
-        )
-        for name in ("sampled", "likeliest")
-    }
+    results = both_ways(model, venv, n_tasks=n_tasks, seed=seed, truth=truth)
     venv.close()
-    best = max(results.values(), key=lambda one: one.successes)
+    best = better(results)
     return {
         "n": best.n,
         "successes": best.successes,

@@ -15,6 +15,12 @@ def rivals(monkeypatch):
     return importlib.import_module("rivals")
 
 
+@pytest.fixture
+def few_passes(rivals, monkeypatch):
+    monkeypatch.setitem(rivals.FIT, "updates", 4_096)
+    return rivals.FIT["updates"]
+
+
 def test_one_step_on_grids_is_our_own_policy_without_the_planner(rivals):
     names = ("ap", ""), ("ppo", "one_step")
     cells = [rivals.Cell("AttrSwitches-v0", algo, regime, 20_000, 3) for algo, regime in names]
@@ -26,8 +32,7 @@ def test_one_step_on_grids_is_our_own_policy_without_the_planner(rivals):
     assert rivals.n_parameters(agent) == rivals.n_parameters(rival) > 0
 
 
-def test_one_step_on_blocks_is_our_own_network_on_as_many_examples(rivals, monkeypatch):
-    monkeypatch.setitem(rivals.FIT, "updates", 4_096)
+def test_one_step_on_blocks_is_our_own_network_on_as_many_examples(rivals, few_passes):
     names = ("ap", ""), ("inverse", "one_step")
     cells = [rivals.Cell("AttrBlocks-v0", algo, regime, 2_048, 3) for algo, regime in names]
     agent, rival = (rivals.train(cell) for cell in cells)
@@ -38,3 +43,11 @@ def test_one_step_on_blocks_is_our_own_network_on_as_many_examples(rivals, monke
     assert shapes[0] == shapes[1]
     assert rivals.n_parameters(agent) == rivals.n_parameters(rival) > 0
     assert agent.num_timesteps == cells[1].budget
+
+
+def test_what_is_fitted_at_the_end_is_not_tested_before(rivals, few_passes, tmp_path):
+    cell = rivals.Cell("AttrBlocks-v0", "ap", "", 2_048, 3)
+    file = str(tmp_path / "{method}.zip")
+    run = importlib.import_module("baselines").run
+    run(cell, [], n_tasks=10, n_points=2, device="cpu", template=file, passes=few_passes)
+    assert (tmp_path / "ap.zip").exists()

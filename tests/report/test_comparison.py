@@ -1,4 +1,4 @@
-"""The tables in the documentation equal the raw results, and leave no cell of the paper open."""
+"""The tables in the documentation equal the raw results."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,20 +34,27 @@ DISCRETE = {
 }
 WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
 
-_BEST = [(PICTURES, "inverse/test_tasks"), (BLOCKS, "ppo/curriculum"), (BLOCKS, "a2c/curriculum")]
+_SEEN = (PICTURES, "inverse/test_tasks")
+_BEST = [(BLOCKS, "inverse/test_tasks"), (BLOCKS, "ppo/curriculum"), (BLOCKS, "a2c/curriculum")]
 RIVALS = {
-    "blocks, multi-step, 1M steps": ("blocks", BLOCKS, "multi_step", 1_000_000, _BEST),
-    "blocks, the tower, 1M steps": ("blocks", BLOCKS, "four_stack", 1_000_000, _BEST),
+    "blocks, multi-step, 1M steps": (
+        Source("blocks", BLOCKS, "multi_step", "ap", 1_000_000),
+        [_SEEN, *_BEST],
+    ),
+    "blocks, the tower, 1M steps": (
+        Source("blocks", BLOCKS, "four_stack", "ap", 1_000_000),
+        [_SEEN, *_BEST],
+    ),
     "switches, 2.4M steps": (
-        *("grids", SWITCHES, "targets", 2_400_000),
+        Source("grids", SWITCHES, "targets", "ap", 2_400_000),
         [(SWITCHES, "reinforce/curriculum")],
     ),
     "crafting, 2.4M steps": (
-        *("grids", CRAFTING, "items", 2_400_000),
+        Source("grids", CRAFTING, "items", "ap", 2_400_000),
         [(CRAFTING, "reinforce/curriculum")],
     ),
     "build order, small, 3M steps": (
-        *("build_order", SMALL, "counts", 3_000_000),
+        Source("build_order", SMALL, "counts", "ap", 3_000_000),
         [(SMALL, "ppo/curriculum")],
     ),
 }
@@ -117,11 +125,8 @@ def test_the_rivals_of_the_build_order_equal_the_raw_results(label, env):
 
 @pytest.mark.parametrize("label", RIVALS)
 def test_the_best_rivals_equal_the_raw_results(label):
-    suite, env, task, budget, best = RIVALS[label]
+    source, best = RIVALS[label]
     ours, rivals = row_of(label)
-    assert PERCENT.findall(ours) == measured(ours, Source(suite, env, task, "ap", budget))
-    expected = [
-        measured(rivals, Source("baselines", place, task, method, budget))[0]
-        for place, method in best
-    ]
-    assert PERCENT.findall(rivals) == expected
+    assert PERCENT.findall(ours) == measured(ours, source)
+    sources = [replace(source, suite="baselines", env=env, method=method) for env, method in best]
+    assert PERCENT.findall(rivals) == [measured(rivals, one)[0] for one in sources]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
 from gymnasium import spaces
 from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -206,9 +204,3 @@ def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:
     if issubclass(algorithm, OffPolicyAlgorithm):
         return isinstance(space, spaces.Box)
     return True
-
-
-def seed_everything(seed: int) -> np.random.Generator:
-    """A generator for the agent; torch is seeded too, since networks are made from its stream."""
-    torch.manual_seed(seed)
-    return np.random.default_rng(seed)

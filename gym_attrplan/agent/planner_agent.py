@@ -90,6 +90,8 @@ class AttributePlannerAgent:
         """Build both algorithms on the worlds, so that whatever does not fit is said at once."""
         options = self.options
         self.env: VecEnv = venv
+        if options.seed is not None:
+            venv.seed(options.seed)
         self.attribute_space = attribute_space(venv)
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space

@@ -217,6 +217,14 @@ def test_surprise_climbs_where_chance_falls(exploration, least, most, monkeypatc
     assert least <= agent.counts.n_nodes <= most
 
 
+def test_a_seed_settles_what_happens():
+    def visits(seed):
+        agent = make_agent(ladder(), seed=seed, exploration_fraction=1.0)
+        return agent.learn(200).counts.edges().visits.tolist()
+
+    assert visits(3) == visits(3) != visits(4)
+
+
 class Slider(gym.Env):
     """The action is where the slider goes; the observation says nothing."""
 

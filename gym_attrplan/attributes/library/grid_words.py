@@ -26,6 +26,9 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
 
     Args:
         env: A MiniGrid environment with its own observations, partial or full.
+        whole: Whether to see all of the grid instead, as it lies around the agent, which looks up
+            from the middle: what is near looks alike wherever the agent stands, so that far less
+            is to be learned than from MiniGrid's full view.
 
     Raises:
         InvalidEnvironment: If there is no image of symbols to read.
@@ -35,10 +38,12 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
         >>> env = GridWords(gym.make("MiniGrid-Empty-5x5-v0"))
         >>> env.observation_space.shape, int(env.observation_space.high[0])
         ((99,), 2454)
+        >>> GridWords(gym.make("MiniGrid-Empty-5x5-v0"), whole=True).observation_space.shape
+        (163,)
     """
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        RecordConstructorArgs.__init__(self)
+    def __init__(self, env: gym.Env[Any, Any], *, whole: bool = False) -> None:
+        RecordConstructorArgs.__init__(self, whole=whole)
         gym.ObservationWrapper.__init__(self, env)
         seen = env.observation_space
         image = seen.spaces.get("image") if isinstance(seen, spaces.Dict) else None
@@ -46,14 +51,18 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
             raise InvalidEnvironment(
                 f"GridWords reads MiniGrid's image of symbols; {env} observes {seen}."
             )
-        self._n_cells = int(np.prod(image.shape[:2]))
+        world: Any = env.unwrapped
+        self._reach = max(world.width, world.height) - 1 if whole else 0
+        sides = (2 * self._reach + 1,) * 2 if whole else image.shape[:2]
+        self._n_cells = int(np.prod(sides))
         self._places = np.arange(self._n_cells)
         n_words = self._n_cells * (_N_TYPES * _N_STATES + _N_COLORS) + _N_DIRECTIONS
         self.observation_space = spaces.Box(0, n_words, (2 * self._n_cells + 1,), np.int32)
 
     def observation(self, observation: dict[str, Any]) -> npt.NDArray[np.int32]:
         """The words of one observation."""
-        kinds, colors, states = observation["image"].reshape(-1, 3).astype(np.int32).T
+        image = self._around() if self._reach else observation["image"]
+        kinds, colors, states = image.reshape(-1, 3).astype(np.int32).T
         things = 1 + (self._places * _N_TYPES + kinds) * _N_STATES + states
         first = 1 + self._n_cells * _N_TYPES * _N_STATES
         hues = first + self._places * _N_COLORS + colors
@@ -62,3 +71,16 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
         words[self._n_cells : -1] = np.where(_COLORED[kinds], hues, 0)
         words[-1] = first + self._n_cells * _N_COLORS + observation["direction"]
         return words
+
+    def _around(self) -> npt.NDArray[np.uint8]:
+        """All of the grid, so that the agent looks up from the middle; beyond it lies nothing."""
+        world: Any = self.unwrapped
+        symbols, reach = world.grid.encode(), self._reach
+        columns, rows, _ = symbols.shape
+        padded = np.zeros((columns + 2 * reach, rows + 2 * reach, 3), np.uint8)
+        padded[reach : reach + columns, reach : reach + rows] = symbols
+        column, row = world.agent_pos
+        view = padded[column : column + 2 * reach + 1, row : row + 2 * reach + 1]
+        if world.carrying is not None:  # MiniGrid shows it where the agent stands
+            view[reach, reach] = world.carrying.encode()
+        return np.rot90(view, -world.agent_dir - 1)

@@ -8,6 +8,7 @@ import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
 import pytest
+from minigrid.core.world_object import Key
 
 from gym_attrplan import AttributeWrapper
 from gym_attrplan.attributes.library.grid_words import GridWords
@@ -102,6 +103,29 @@ def test_grid_words_say_what_is_seen_and_where():
     yellow, west = 1 + n_things + 1 * 6 + 4, 1 + n_things + 49 * 6 + 3
     assert words[words > 0].tolist() == [door, wall, yellow, west]
     assert west == env.observation_space.high[0]
+
+
+@pytest.mark.parametrize("held", [None, Key("red")])
+def test_the_whole_grid_around_the_agent_agrees_with_the_partial_view(held):
+    env = gym.make("MiniGrid-KeyCorridorS3R3-v0")
+    words, reach = GridWords(env, whole=True), 6
+    words.action_space.seed(3)
+    env.reset(seed=0)
+    env.unwrapped.carrying = held
+    for action in [
+        *[env.unwrapped.actions.left] * 4,
+        *(words.action_space.sample() % 3 for _ in range(99)),
+    ]:
+        seen, *_ = env.step(action)
+        around = words._around()
+        ahead = around[reach - 3 : reach + 4, reach - 6 : reach + 1]  # 7×7, the agent below
+        known = seen["image"][..., 0] > 0
+        known[3, 6] = held is not None  # the agent's own place
+        assert (ahead[known] == seen["image"][known]).all()
+        assert np.isin(around[..., 0], (5, 6)).sum() == 2 + (
+            held is not None
+        )  # all that lies there
+    assert words.observation(seen).shape == words.observation_space.shape == (2 * 13**2 + 1,)
 
 
 def test_grid_words_need_an_image_of_symbols():

@@ -40,8 +40,6 @@ class AgentOptions:
         max_hop_steps: The longest hop, in training and when following a plan; by default 80, for
             an inverse model always 1.
         step_penalty: Taken off the reward of every step of a hop.
-        miss_penalty: Taken off where a hop ends elsewhere than at its goal. Where hops are long,
-            π may else learn to end them at once, to be spared the steps.
         bonus_scale: Factor on the exploration bonus.
         practice: Which hops π learns from: to neighbours drawn by their ``visits``, as in the
             paper, or by ``need``, mostly those that fail as often as they work.
@@ -64,7 +62,6 @@ class AgentOptions:
     exploration_fraction: float = 0.2
     max_hop_steps: int = 80
     step_penalty: float = 0.02
-    miss_penalty: float = 0.0
     bonus_scale: float = 0.1
     practice: str = "visits"
     decay: float = 0.9
@@ -125,7 +122,6 @@ class AgentOptions:
             ("exploration_fraction", 0, 1),
             ("max_hop_steps", 1, math.inf),
             ("step_penalty", 0, math.inf),
-            ("miss_penalty", 0, math.inf),
             ("decay", 0, 1),
             ("epoch_steps", 1, math.inf),
         ):

@@ -131,8 +131,6 @@ class HopVecEnv(VecEnvWrapper):
         attempts: Where the states that hops start from are kept for the success model.
         max_hop_steps: The longest hop.
         step_penalty: Taken off the reward of every step; reaching the goal pays 1.
-        miss_penalty: Taken off where a hop ends elsewhere. Hindsight need not know of it: what a
-            hop is relabelled to is where it ended.
         rng: Draws the neighbours.
         examples: Where to keep what every action did; for hops of a single action.
         practice: How neighbours are drawn, by ``visits`` or by ``need``.
@@ -146,7 +144,6 @@ class HopVecEnv(VecEnvWrapper):
         *,
         max_hop_steps: int,
         step_penalty: float,
-        miss_penalty: float = 0.0,
         rng: np.random.Generator,
         examples: ExampleBuffer | None = None,
         practice: str = "visits",
@@ -158,7 +155,6 @@ class HopVecEnv(VecEnvWrapper):
         self.examples = examples
         self.max_hop_steps = max_hop_steps
         self.step_penalty = step_penalty
-        self.miss_penalty = miss_penalty
         self.rng = rng
         self._n_hops = self._n_reached = 0
         self._clock = time.time()
@@ -196,7 +192,6 @@ class HopVecEnv(VecEnvWrapper):
             infos, cut = list(infos), ~changed
             for i in np.flatnonzero(world_done & cut).tolist():
                 cut[i] = bool(infos[i].get("TimeLimit.truncated"))
-            rewards[done & ~cut & ~reached] -= self.miss_penalty
             for i in np.flatnonzero(done).tolist():
                 last = infos[i]["terminal_observation"] if world_done[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}

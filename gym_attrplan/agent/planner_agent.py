@@ -109,7 +109,6 @@ class AttributePlannerAgent:
             self.attempts,
             max_hop_steps=options.max_hop_steps,
             step_penalty=options.step_penalty,
-            miss_penalty=options.miss_penalty,
             rng=self.rng,
             examples=self.examples,
             practice=options.practice,

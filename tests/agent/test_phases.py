@@ -27,7 +27,7 @@ def worlds(n=2, **options):
     return DummyVecEnv([make] * n)
 
 
-def hop_env(*, edges, n=1, max_hop_steps=3, practice="visits", miss_penalty=0.0, **options):
+def hop_env(*, edges, n=1, max_hop_steps=3, practice="visits", **options):
     counts = TransitionCounts(AttributeSpace(BITS))
     for source, target in edges:
         counts.record(bits(source), bits(target))
@@ -39,7 +39,6 @@ def hop_env(*, edges, n=1, max_hop_steps=3, practice="visits", miss_penalty=0.0,
         attempts,
         max_hop_steps=max_hop_steps,
         step_penalty=0.1,
-        miss_penalty=miss_penalty,
         rng=np.random.default_rng(0),
         practice=practice,
     )
@@ -90,17 +89,6 @@ def test_a_hop_goes_to_a_neighbour_and_the_next_starts_where_it_ended():
     assert observations["achieved_goal"].tolist() == [bits(1)]  # the world went on
     assert observations["desired_goal"].tolist() == [bits(2)]
     assert attempts_of(env, 0, 1) == ([1.0], [1.0])
-
-
-@pytest.mark.parametrize(("action", "n_steps", "paid"), [(1, 1, -0.6), (0, 3, -0.1), (2, 1, 0.9)])
-def test_ending_elsewhere_costs_and_ending_nowhere_does_not(action, n_steps, paid):
-    env = hop_env(edges=[(0, 2)], miss_penalty=0.5)
-    env.reset()
-    for _ in range(n_steps):
-        _, rewards, dones, infos = env.step(np.array([action]))
-    assert dones.tolist() == [True]
-    assert rewards.tolist() == [pytest.approx(paid)]
-    assert infos[0]["episode"]["r"] == pytest.approx(paid - 0.1 * (n_steps - 1))
 
 
 def test_practice_by_need_leaves_hops_that_work_for_those_that_may_not():

@@ -35,7 +35,12 @@ DISCRETE = {
 WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
 
 _SEEN = (PICTURES, "inverse/test_tasks")
-_BEST = [(BLOCKS, "inverse/test_tasks"), (BLOCKS, "ppo/curriculum"), (BLOCKS, "a2c/curriculum")]
+_BEST = [
+    (BLOCKS, "inverse/test_tasks"),
+    (BLOCKS, "dqn_her/curriculum", 500_000),
+    (BLOCKS, "ppo/curriculum"),
+    (BLOCKS, "a2c/curriculum"),
+]
 RIVALS = {
     "blocks, multi-step, 1M steps": (
         Source("blocks", BLOCKS, "multi_step", "ap", 1_000_000),
@@ -47,15 +52,15 @@ RIVALS = {
     ),
     "switches, 2.4M steps": (
         Source("grids", SWITCHES, "targets", "ap", 2_400_000),
-        [(SWITCHES, "reinforce/curriculum")],
+        [(SWITCHES, "ppo/curriculum"), (SWITCHES, "reinforce/curriculum")],
     ),
     "crafting, 2.4M steps": (
         Source("grids", CRAFTING, "items", "ap", 2_400_000),
-        [(CRAFTING, "reinforce/curriculum")],
+        [(CRAFTING, "ppo/curriculum"), (CRAFTING, "reinforce/curriculum")],
     ),
     "build order, small, 3M steps": (
         Source("build_order", SMALL, "counts", "ap", 3_000_000),
-        [(SMALL, "ppo/curriculum")],
+        [(SMALL, "ppo/curriculum"), (SMALL, "reinforce/curriculum")],
     ),
 }
 
@@ -130,5 +135,20 @@ def test_the_best_rivals_equal_the_raw_results(label):
     source, best = RIVALS[label]
     ours, rivals = row_of(label)
     assert PERCENT.findall(ours) == measured(ours, source)
-    sources = [replace(source, suite="baselines", env=env, method=method) for env, method in best]
+    sources = [
+        Source("baselines", env, source.task, method, *(budget or [source.budget]))
+        for env, method, *budget in best
+    ]
     assert PERCENT.findall(rivals) == [measured(rivals, one)[0] for one in sources]
+
+
+def test_the_rivals_on_continuous_blocks_equal_the_raw_results():
+    ours, rivals = row_of("continuous blocks, multi-step, 300K drops")
+    own = Source("blocks_continuous", CONTINUOUS, "multi_step", "ap")
+    assert PERCENT.findall(ours) == measured(ours, own)
+    later, *learners = (
+        Source("baselines", CONTINUOUS, "multi_step", method, 50_000)
+        for method in ("inverse/test_tasks", "a2c/curriculum", "option_critic/curriculum")
+    )
+    found = [measured(rivals, one)[0] for one in (replace(own, method="inverse"), later)]
+    assert PERCENT.findall(rivals) == [*found, *{measured(rivals, one)[0] for one in learners}]

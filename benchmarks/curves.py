@@ -70,11 +70,11 @@ class Checkpoints(BaseCallback):
 
 
 def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
-    """Of each method ``(n_points, 3)``: steps, mean success over seeds, and half its range.
+    """Of each method ``(n_points, 4)``: steps, and of success over seeds mean, least and most.
 
     Args:
         env: Which environment.
-        budget: Only trainings of so many steps in all; by default the longest.
+        budget: Only trainings of so many steps in all; by default each method's longest.
     """
     # By seed: a training that was cut short and run again has its earlier moments twice.
     points: dict[str, dict[int, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -85,7 +85,7 @@ def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
         for method, by in points.items()
     }
     return {
-        method: np.array([(moment, np.mean(own), np.ptp(own) / 2) for moment, own in rows])
+        method: np.array([(moment, np.mean(own), min(own), max(own)) for moment, own in rows])
         for method, rows in rates.items()
     }
 
@@ -93,11 +93,13 @@ def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
 def _while_training(env: str, budget: int | None) -> list[tuple[str, int, dict[str, Any]]]:
     own = f"{WORLDS[env].task}@"
     lines = [one for one in read(SUITE) if one["env"] == env and one["task"].startswith(own)]
-    wanted = budget or max((line["budget"] for line in lines), default=0)
+    longest: dict[str, int] = {}
+    for line in lines:
+        longest[line["method"]] = max(line["budget"], longest.get(line["method"], 0))
     return [
         (line["method"], line["extra"]["moment"], line)
         for line in lines
-        if line["budget"] == wanted
+        if line["budget"] == (budget or longest[line["method"]])
     ]
 
 
@@ -124,12 +126,10 @@ def plot(env: str, folder: Path, budget: int | None = None) -> Path | None:
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for method, rows in sorted(found.items(), key=lambda one: -one[1][-1, 1]):
         ours = method.split(",")[0] == "ap"
-        steps, mean, spread = rows.T
+        steps, mean, least, most = rows.T
         style = {"linewidth": 3 if ours else 1.3, "marker": "o" if "," in method else None}
         (line,) = axes.plot(steps, 100 * mean, label=method, **style)
-        axes.fill_between(
-            steps, 100 * (mean - spread), 100 * (mean + spread), color=line.get_color(), alpha=0.15
-        )
+        axes.fill_between(steps, 100 * least, 100 * most, color=line.get_color(), alpha=0.15)
     axes.set(xlabel="environment steps", ylabel="test tasks solved, %", ylim=(0, 101), title=env)
     if env in FITTED:  # budgets grow tenfold
         axes.set_xscale("log")
@@ -144,7 +144,7 @@ def plot(env: str, folder: Path, budget: int | None = None) -> Path | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
-    parser.add_argument("--budget", type=int, help="of the trainings; default: the largest")
+    parser.add_argument("--budget", type=int, help="of the trainings; default: each's largest")
     parser.add_argument("--folder", type=Path, default=RESULTS / "curves")
     options = parser.parse_args()
     for env in options.env:

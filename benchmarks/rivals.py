@@ -16,6 +16,7 @@ from gym_attrplan.agent.evaluation import Predictor, RandomModel
 from gym_attrplan.agent.low_level import build
 from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce, SpreadEpisodes
 from gym_attrplan.envs.regimes import ladder, make_task_env
+from gym_attrplan.error import InvalidOption
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "reinforce": Reinforce,
@@ -93,6 +94,10 @@ def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks
     if cell.regime == "one_step":  # one action makes one transition
         task, options = "one_step" + cell.suffix, {**options, "max_episode_steps": 1}
     n_envs, policy = config.pop("n_envs", 1), cell.world.policy
+    if cell.algo == "option_critic" and policy == "UnitPolicy":
+        raise InvalidOption(
+            "Option-Critic's options act for the world as a whole, not unit by unit."
+        )
     venv = make_worlds(cell, task, n_envs, **options)
     common = {"seed": cell.seed, "device": device}
     model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)

@@ -1,9 +1,9 @@
 """MiniGrid's KeyCorridor: find the key, open the locked door, put the key down, take the ball.
 
 ``python examples/key_corridor.py`` trains for a million steps, seeing the whole grid as it lies
-around the agent, and gives it tasks: to carry the ball, and others that it never trained for. All of
-500 were solved for each goal by ``python benchmarks/others.py --env MiniGrid-KeyCorridorS3R3-v0
---method ap --seeds 0 --budget 1000000``, which trains the same way.
+around the agent, and gives it tasks: to carry the ball, and others that it never trained for. The
+same training by ``python benchmarks/others.py --env MiniGrid-KeyCorridorS3R3-v0 --method ap --seeds
+0 --budget 1000000`` solved all of 500 tasks for each goal.
 """
 
 from __future__ import annotations

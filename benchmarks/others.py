@@ -32,7 +32,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
-from gym_attrplan.agent.low_level import build
+from gym_attrplan.agent.low_level import build, hop_defaults
 from gym_attrplan.attributes.library.grid_words import GridWords
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
 
@@ -172,7 +172,10 @@ def train(env_id: str, method: str, budget: int, seed: int) -> Any:
         return agent.learn(budget)
     # Our defaults but for the discount: these learners have to look further than a hop.
     algorithm = {"ppo": PPO, "dqn_her": DQN, "sac_her": SAC}[method]
-    model = build(algorithm, "MultiInputPolicy", venv, {"gamma": 0.99}, anneal=False, **common)
+    ours = hop_defaults(algorithm, venv.action_space)
+    kept = {name: ours[name] for name in ("ent_coef", "use_sde", "sde_sample_freq") if name in ours}
+    options = {"gamma": 0.99, **kept}
+    model = build(algorithm, "MultiInputPolicy", venv, options, anneal=False, **common)
     if method == "sac_her":
         return model.learn(10**9, Deadline(our_seconds(env_id, budget, seed)))
     return model.learn(budget)

@@ -131,7 +131,7 @@ WORLDS = {
         goals=open_cells,
         other_goals=["row=1", "row=6", "column=1", "column=6", "row=3"],
         see=lambda env: FilterObservation(env, ["observation"]),
-        agent={"practice": "need"},
+        agent={"practice": "need", "step_penalty": 0.0, **_FAR},
     ),
 }
 

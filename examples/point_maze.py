@@ -1,7 +1,9 @@
 """Continuous control: a ball is pushed through Gymnasium-Robotics' maze to any cell of it.
 
 ``python examples/point_maze.py`` trains for 300,000 steps: PPO learns to roll into a neighbouring
-cell, the planner finds the way. Needs ``pip install "gym_attrplan[robotics]"``.
+cell, the planner finds the way. Needs ``pip install "gym_attrplan[robotics]"``. ``python
+benchmarks/others.py --env PointMaze_Medium-v3 --method ap sac_her --budget 300000``, which trains
+the same way, solved 97.9% of 3 × 500 tasks; SAC with HER in as much time solved 15.7%.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables in the documentation equal the raw results."""
+"""The tables in the documentation equal the raw results, and leave no cell of the paper open."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gym_attrplan.report.results import Results
+from gym_attrplan.report.tables import all_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,3 +23,11 @@ def test_the_documentation_has_the_raw_figures(comparison):
     results = Results.read(ROOT / "benchmarks" / "results")
     written = comparison.FILE.read_text()
     assert written == comparison.render(results), "run python benchmarks/comparison.py"
+
+
+def test_every_figure_of_the_paper_has_one_of_ours_beside_it():
+    tables = all_tables(Results.read(ROOT / "benchmarks" / "results"))
+    cells = [(table, row, cell) for table in tables for row in table.rows for cell in row.cells]
+    beside = [one for one in cells if one[2].paper is not None]
+    assert len(beside) > 100
+    assert [(t.title, r.name, r.data, c.column) for t, r, c in beside if c.ours is None] == []

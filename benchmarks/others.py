@@ -3,9 +3,9 @@
 ``python benchmarks/others.py --env Taxi-v4 --method ap ppo dqn_her`` trains each learner on the
 budget of the environment and gives it 500 tasks. MiniGrid is seen as words by all, DoorKey through
 its partial 7×7 view, KeyCorridor whole (``GridWords(whole=True)``); all have the same attributes,
-goals, features extractor and number of worlds. Ours is also given goals that nobody trained (task
-``goal: …``). ``sac_her`` gets the wall-clock time of our agent with the same seed instead of its
-steps, so run ``ap`` first.
+goals, network and number of worlds. SB3's learners are trained with our settings and, as ``…_sb3``,
+with SB3's own. Ours is also given goals that nobody trained (task ``goal: …``). SAC gets the
+wall-clock time of our agent with the same seed instead of its steps, so run ``ap`` first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from gymnasium import spaces
 from gymnasium.wrappers import FilterObservation
 from ledger import append, read
 from stable_baselines3 import DQN, PPO, SAC
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
-from gym_attrplan.agent.low_level import build, hop_defaults
+from gym_attrplan.agent.low_level import defaults, hop_defaults, policy_defaults
 from gym_attrplan.attributes.library.grid_words import GridWords
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
 
@@ -136,6 +137,17 @@ WORLDS = {
 }
 
 
+RIVALS: dict[str, tuple[type[BaseAlgorithm], dict[str, Any]]] = {
+    "ppo": (PPO, {}),
+    "ppo_sb3": (PPO, {"n_steps": 64}),
+    "dqn_her": (DQN, {}),
+    "dqn_her_sb3": (DQN, {"train_freq": 1, "gradient_steps": 8}),
+    "sac_her": (SAC, {}),
+    "sac_her_sb3": (SAC, {"gradient_steps": -1}),
+}
+"""SB3's learners and what is set besides; ``…_sb3`` learns as often as SB3 does in one world."""
+
+
 def make_worlds(env_id: str, n_envs: int, *goals: str) -> VecEnv:
     """Worlds that ask for the given goals, or for the environment's own tasks."""
     world = WORLDS[env_id]
@@ -160,25 +172,35 @@ class Deadline(BaseCallback):
         return time.perf_counter() < self._end
 
 
-def train(env_id: str, method: str, budget: int, seed: int) -> Any:
+def train(env_id: str, method: str, budget: int, seed: int, device: str) -> Any:
     """A trained model of the method."""
     world = WORLDS[env_id]
     venv = make_worlds(env_id, world.n_envs)
-    common = {"seed": seed, "device": "cpu"}
+    common = {"seed": seed, "device": device}
     if method == "random":
         return RandomModel(venv, seed=seed)
     if method == "ap":
         agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **world.agent)
         return agent.learn(budget)
-    # Our defaults but for the discount: these learners have to look further than a hop.
-    algorithm = {"ppo": PPO, "dqn_her": DQN, "sac_her": SAC}[method]
-    ours = hop_defaults(algorithm, venv.action_space)
-    kept = {name: ours[name] for name in ("ent_coef", "use_sde", "sde_sample_freq") if name in ours}
-    options = {"gamma": 0.99, **kept}
-    model = build(algorithm, "MultiInputPolicy", venv, options, anneal=False, **common)
-    if method == "sac_her":
+    model = build_rival(method, venv, **common)
+    if isinstance(model, SAC):
         return model.learn(10**9, Deadline(our_seconds(env_id, budget, seed)))
     return model.learn(budget)
+
+
+def build_rival(method: str, venv: VecEnv, **common: Any) -> BaseAlgorithm:
+    """One of SB3's learners on the tasks, with our network and hindsight."""
+    algorithm, settings = RIVALS[method]
+    ours = defaults(algorithm, venv) | hop_defaults(algorithm, venv.action_space)
+    if method.endswith("_sb3"):
+        kept = {"replay_buffer_class"}
+    else:  # what is for hops alone: the discount, and hindsight from their ends only
+        kept = ours.keys() - {"gamma", "replay_buffer_kwargs"}
+    options = {name: ours[name] for name in kept & ours.keys()} | {"gamma": 0.99} | settings
+    if "replay_buffer_class" in options:  # hindsight needs an episode's end, 640 steps at most
+        options["learning_starts"] = 650 * venv.num_envs
+    network = policy_defaults(venv.observation_space)
+    return algorithm("MultiInputPolicy", venv, policy_kwargs=network, **options, **common)
 
 
 def our_seconds(env_id: str, budget: int, seed: int) -> float:
@@ -194,10 +216,10 @@ def our_seconds(env_id: str, budget: int, seed: int) -> float:
     raise SystemExit(f"sac_her trains as long as ap did: run --method ap --seeds {seed} first.")
 
 
-def run(env_id: str, method: str, budget: int, seed: int, n_tasks: int) -> None:
+def run(env_id: str, method: str, budget: int, seed: int, n_tasks: int, device: str) -> None:
     """Train and evaluate; each figure is a line of the ledger."""
     begun = time.perf_counter()
-    model = train(env_id, method, budget, seed)
+    model = train(env_id, method, budget, seed, device)
     seconds = round(time.perf_counter() - begun, 1)
     asked = {"task": ()}
     if method in ("ap", "random"):
@@ -246,19 +268,23 @@ def print_table() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
-    parser.add_argument("--method", nargs="+", default=["ap", "ppo", "dqn_her", "sac_her"])
+    methods = ["ap", *RIVALS, "random"]
+    parser.add_argument("--method", nargs="+", choices=methods, default=methods)
     parser.add_argument("--budget", type=int, help="steps, instead of the environment's own")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-tasks", type=int, default=500)
+    parser.add_argument("--device", default="cpu", help="torch's, such as cuda")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for env_id in options.env:
         discrete = isinstance(make_worlds(env_id, 1).action_space, spaces.Discrete)
-        cannot = "sac_her" if discrete else "dqn_her"
+        cannot = SAC if discrete else DQN
         for method in options.method:
-            for seed in options.seeds if method != cannot else []:
+            if method in RIVALS and RIVALS[method][0] is cannot:
+                continue
+            for seed in options.seeds:
                 budget = options.budget or WORLDS[env_id].budget
-                run(env_id, method, budget, seed, options.n_tasks)
+                run(env_id, method, budget, seed, options.n_tasks, options.device)
     print_table()
 
 

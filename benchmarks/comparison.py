@@ -6,11 +6,12 @@ cell with our percentage, its 95% interval and the paper's figure. A test holds 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ledger import RESULTS
 
-from gym_attrplan.report.results import Results
+from gym_attrplan.report.results import Measured, Results
 from gym_attrplan.report.tables import Cell, Row, Table, all_tables
 
 FILE = Path(__file__).parents[1] / "docs" / "comparison_tables.inc"
@@ -23,11 +24,22 @@ def render(results: Results) -> str:
 
 def _table(table: Table) -> str:
     head = ["method", f"{table.unit}, seeds", *table.columns]
-    lines = [table.title, "~" * len(table.title), "", table.about, ""]
-    lines += [".. list-table::", "   :header-rows: 1", "   :class: comparison", ""]
-    for cells in (head, *(_row(row) for row in table.rows)):
+    rows = list_table([head, *(_row(row) for row in table.rows)])
+    return "\n".join([table.title, "~" * len(table.title), "", table.about, "", rows])
+
+
+def list_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table in reStructuredText; the first row is its head."""
+    lines = [".. list-table::", "   :header-rows: 1", "   :class: comparison", ""]
+    for cells in rows:
         lines += [f"   {'* ' if not i else '  '}- {text}" for i, text in enumerate(cells)]
     return "\n".join([*lines, ""])
+
+
+def rate(measured: Measured) -> str:
+    """A percentage with its interval."""
+    low, high = measured.interval
+    return f"**{measured.percent:.1f}** ({low:.1f}–{high:.1f})"
 
 
 def _row(row: Row) -> list[str]:
@@ -45,8 +57,7 @@ def _cell(cell: Cell) -> str:
         return (cell.reason or "—") + paper
     if not cell.is_rate:
         return f"{cell.ours.value:,.0f}{paper}"
-    low, high = cell.ours.interval
-    return f"**{cell.ours.percent:.1f}** ({low:.1f}–{high:.1f}){paper}"
+    return rate(cell.ours) + paper
 
 
 def main() -> None:

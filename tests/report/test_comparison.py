@@ -13,16 +13,12 @@ from gym_attrplan.report.tables import all_tables
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def comparison(monkeypatch):
+@pytest.mark.parametrize("script", ["comparison", "others_tables"])
+def test_the_documentation_has_the_raw_figures(script, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return importlib.import_module("comparison")
-
-
-def test_the_documentation_has_the_raw_figures(comparison):
+    module = importlib.import_module(script)
     results = Results.read(ROOT / "benchmarks" / "results")
-    written = comparison.FILE.read_text()
-    assert written == comparison.render(results), "run python benchmarks/comparison.py"
+    assert module.FILE.read_text() == module.render(results), f"run python benchmarks/{script}.py"
 
 
 def test_every_figure_of_the_paper_has_one_of_ours_beside_it():

@@ -1,0 +1,94 @@
+"""The documentation's tables of other people's environments, from the raw results.
+
+``python benchmarks/others_tables.py`` writes ``docs/others_tables.inc``: our agent beside SB3's
+learners on the task of each environment, and the other goals that our agent was given. A test holds
+the file and the raw results together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from comparison import list_table, rate
+from ledger import RESULTS
+
+from gym_attrplan.report.results import Measured, Results, Source
+
+FILE = Path(__file__).parents[1] / "docs" / "others_tables.inc"
+
+RIVALS = {
+    "PPO": ("ppo", "ppo_sb3"),
+    "DQN + HER": ("dqn_her", "dqn_her_sb3"),
+    "SAC + HER": ("sac_her", "sac_her_sb3"),
+}
+"""With our settings and with SB3's own; the better counts."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A row: which environment, asked for what, seen how, with how many steps."""
+
+    env: str
+    task: str
+    seen: str
+    budget: int
+
+
+WORLDS = (
+    World("MiniGrid-DoorKey-8x8-v0", "``at_goal``", "the partial 7×7 view", 1_000_000),
+    World("MiniGrid-KeyCorridorS3R3-v0", "``carrying=ball``", "the whole grid", 1_000_000),
+    World("Taxi-v4", "passenger at any stand or in the taxi", "the state's number", 500_000),
+    World("PointMaze_Medium-v3", "any open cell", "position and velocity", 300_000),
+)
+
+
+def find(results: Results, world: World, method: str, task: str = "task") -> Measured | None:
+    """A figure with the row's steps."""
+    return results.find(Source("others", world.env, task, method, world.budget))
+
+
+def best(results: Results, world: World, methods: tuple[str, ...]) -> Measured | None:
+    """The better figure of several methods."""
+    found = [one for method in methods if (one := find(results, world, method))]
+    return max(found, key=lambda one: one.percent, default=None)
+
+
+def render(results: Results) -> str:
+    """Both tables, in reStructuredText."""
+    return "\n".join([_tasks(results), _other_goals(results)])
+
+
+def _tasks(results: Results) -> str:
+    rows = [["environment", "asked for", "seen by all", "steps", "ours", *RIVALS]]
+    for world in WORLDS:
+        figures = [
+            find(results, world, "ap"),
+            *(best(results, world, methods) for methods in RIVALS.values()),
+        ]
+        cells = [rate(one) if one else "—" for one in figures]
+        rows.append([f"``{world.env}``", world.task, world.seen, f"{world.budget:,}", *cells])
+    return list_table(rows)
+
+
+def _other_goals(results: Results) -> str:
+    rows = [["environment", "goal", "ours", "mean steps"]]
+    for world in WORLDS:
+        asked = results.select(Source("others", world.env, None, "ap", world.budget))
+        for task in dict.fromkeys(line["task"] for line in asked if line["task"] != "task"):
+            figure = find(results, world, "ap", task)
+            assert figure is not None
+            steps = [line["extra"]["mean_steps"] for line in figure.lines]
+            goal = task.removeprefix("goal: ")
+            mean = f"{sum(steps) / len(steps):.1f}"
+            rows.append([f"``{world.env}``", f"``{goal}``", rate(figure), mean])
+    return list_table(rows)
+
+
+def main() -> None:
+    FILE.write_text(render(Results.read(RESULTS)))
+    print(FILE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,7 @@
-"""An environment of your own: three lamps along a corridor, lit by whoever walks there."""
+"""An environment of your own: three lamps along a corridor, lit by whoever walks there.
+
+``python examples/own_env_in_40_lines.py`` solves all of its 200 tasks.
+"""
 
 import gymnasium as gym
 import numpy as np

@@ -1,7 +1,9 @@
 """Gymnasium's Taxi, asked for more than its one task: the passenger anywhere, the taxi anywhere.
 
 ``python examples/taxi.py`` trains for 500,000 steps and asks for the passenger at any of the four
-stands or in the taxi, whatever the destination; and then for goals about the taxi as well.
+stands or in the taxi, whatever the destination; and then for goals about the taxi as well. The same
+training by ``python benchmarks/others.py --env Taxi-v4 --method ap`` solved all of 500 tasks for
+the passenger and for each of five goals about both, with each of three seeds.
 """
 
 from __future__ import annotations

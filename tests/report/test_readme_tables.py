@@ -65,6 +65,15 @@ RIVALS = {
 }
 
 
+OTHERS = {
+    "``MiniGrid-DoorKey-8x8-v0``, at the goal, 1M": (1_000_000, ["ppo"]),
+    "``MiniGrid-KeyCorridorS3R3-v0``, carrying the ball, 1M": (1_000_000, []),
+    "``Taxi-v4``, the passenger anywhere, 500K": (500_000, []),
+    "``PointMaze_Medium-v3``, any cell, 300K": (300_000, ["sac_her"]),
+}
+"""Steps, and the rivals: with our settings or with SB3's, whichever did better."""
+
+
 def row_of(label):
     """The cells beside a label in the first list-table that has it."""
     text = (ROOT / "README.rst").read_text()
@@ -152,3 +161,32 @@ def test_the_rivals_on_continuous_blocks_equal_the_raw_results():
     )
     found = [measured(rivals, one)[0] for one in (replace(own, method="inverse"), later)]
     assert PERCENT.findall(rivals) == [*found, *{measured(rivals, one)[0] for one in learners}]
+
+
+@pytest.mark.parametrize("label", OTHERS)
+def test_other_peoples_environments_equal_the_raw_results(label):
+    ours, rivals = row_of(label)
+    budget, names = OTHERS[label]
+    own = Source("others", label.split("``")[1], "task", "ap", budget)
+    assert PERCENT.findall(ours) == measured(ours, own)
+    found = [
+        [RESULTS.find(replace(own, method=method)) for method in (name, f"{name}_sb3")]
+        for name in names
+    ]
+    best = [max(one.percent for one in both if one) for both in found]
+    assert PERCENT.findall(rivals) == [f"{percent:.1f}" for percent in best]
+    everyone = [RESULTS.find(own), *(one for both in found for one in both if one)]
+    assert all(sorted(one.seeds) == [0, 1, 2] for one in everyone)
+
+
+def test_the_other_goals_lie_in_the_readmes_range():
+    text = (ROOT / "README.rst").read_text()
+    count, low, high = map(int, re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", text).groups())
+    rates = []
+    for label, (budget, _) in OTHERS.items():
+        own = Source("others", label.split("``")[1], None, "ap", budget)
+        for task in {line["task"] for line in RESULTS.select(own)} - {"task"}:
+            rates.append(RESULTS.find(replace(own, task=task)).percent)
+    assert len(rates) == count
+    assert low <= min(rates)
+    assert max(rates) <= high

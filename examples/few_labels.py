@@ -56,22 +56,22 @@ def main(
     """Learn to see, then to plan with what is seen; compare with the truth."""
     frames, truth = draw_all()
     labelled, unseen = np.split(np.random.default_rng(0).permutation(500), [300])
-    picture = spaces.Box(0, 255, frames.shape[1:], np.uint8)
-    detector = AttributeDetector(picture, TaxiAttributes(None).attribute_space)
+    picture, names = spaces.Box(0, 255, frames.shape[1:], np.uint8), TaxiAttributes(None)
+    detector = AttributeDetector(picture, names.attribute_space)
     detector.fit(frames[labelled], truth[labelled], max_epochs=max_epochs, batch_size=32)
     believed = detector.predict(frames)
-    wrong = (believed != truth).any(axis=1)
-    print(f"wrong on {wrong[unseen].mean():.1%} of the pictures without a label")
-
+    wrong = (believed != truth).any(axis=1)[unseen].mean()
+    print(f"wrong on {wrong:.1%} of the pictures without a label")
     results = {}
     for name, values in {"detector": believed, "truth": truth}.items():
         worlds = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
-        agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
+        agent = AttributePlannerAgent(
+            "MultiInputPolicy", worlds, low_level="dqn", practice="need", seed=0
+        )
         agent.learn(total_timesteps, progress_bar=True)
         tests = make_vec_env(make_env, min(50, n_tasks), env_kwargs={"values": values})
-        results[name] = evaluate_tasks(
-            agent, tests, n_tasks=n_tasks, seed=1, truth="true_attributes"
-        )
+        options = {"n_tasks": n_tasks, "seed": 1, "truth": "true_attributes"}
+        results[name] = evaluate_tasks(agent, tests, **options)
         print(f"with the {name}: {results[name]}")
     return results
 

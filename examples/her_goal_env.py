@@ -1,8 +1,8 @@
 """AttributeWrapper without our planner: SB3's DQN with hindsight learns goals over attributes.
 
 ``python examples/her_goal_env.py`` trains DQN on a frozen lake, where any cell that is no hole may
-be the goal, and prints the share of 100 goals that it reaches: all of them. Everything but the wrapper and the
-replay buffer, which relabels the ends of episodes too, is plain Stable-Baselines3.
+be the goal, and prints the share of 100 goals that it reaches: all of them. Everything but the
+wrapper and the replay buffer, which relabels the ends of episodes too, is plain Stable-Baselines3.
 """
 
 from __future__ import annotations

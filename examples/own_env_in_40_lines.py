@@ -33,9 +33,13 @@ class Corridor(gym.Env):
 
 
 def make_env():
-    """The corridor with its lamps as attributes: what is seen is enough to tell them."""
-    env = gym.wrappers.TimeLimit(Corridor(), 100)
-    return AttributeWrapper(env, ["left", "middle", "right"], lambda env, seen: seen[1:])
+    """The corridor with its lamps as attributes; any pattern of them may be the goal."""
+    return AttributeWrapper(
+        gym.wrappers.TimeLimit(Corridor(), 100),
+        ["left", "middle", "right"],
+        lambda env, seen: seen[1:],
+        goal_sampler=lambda here, rng: rng.integers(2, size=here.shape),
+    )
 
 
 def main(total_timesteps=60_000, n_envs=16, n_tasks=200):

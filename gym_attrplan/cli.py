@@ -23,10 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         for package in getattr(options, "gym_packages", []):
+            sys.path[:0] = [""] * ("" not in sys.path)  # modules in the folder one works in, too
             importlib.import_module(package)
         options.run(options)
     except (AttrPlanError, gym.error.Error, ImportError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        unknown = isinstance(error, gym.error.NameNotFound)
+        remedy = " If a package registers it, add --gym-packages PACKAGE." if unknown else ""
+        print(f"{type(error).__name__}: {error}{remedy}", file=sys.stderr)
         return 1
     return 0
 

@@ -43,7 +43,7 @@ def test_check_names_the_broken_promise(capsys):
     ("arguments", "message"),
     [
         (["check", "CartPole-v1"], "wrap it in AttributeWrapper"),
-        (["check", "NoSuchEnv-v0"], "NoSuchEnv"),
+        (["check", "NoSuchEnv-v0"], "doesn't exist. If a package registers it, add --gym-packages"),
         (["check", "CliSound-v0", "--gym-packages", "no_such_package"], "no_such_package"),
     ],
 )

@@ -13,7 +13,10 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.worlds import attribute_space
-from gym_attrplan.error import InvalidOption
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
+
+_MAX_LEFT_OUT = 1_000
+"""Goals that hold at the start, in a row, before a world is taken to draw no others."""
 
 
 class Predictor(Protocol):
@@ -132,6 +135,7 @@ def evaluate_tasks(
 
     Raises:
         InvalidOption: If the number of tasks does not divide evenly among the worlds.
+        InvalidEnvironment: If a world draws nothing but goals that hold at the start.
     """
     per_world, rest = divmod(n_tasks, venv.num_envs)
     if rest or per_world < 1:
@@ -144,6 +148,7 @@ def evaluate_tasks(
     state, starts = None, np.ones(venv.num_envs, np.bool_)
     left = np.full(venv.num_envs, per_world)
     length = np.zeros(venv.num_envs, np.int64)
+    left_out = np.zeros(venv.num_envs, np.int64)
     counts = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
     solved: list[bool] = []
     n_steps: list[int] = []
@@ -163,6 +168,13 @@ def evaluate_tasks(
                 left[i] -= 1
                 next(ticks, None)
             length[i] = 0
+            left_out[i] = 0 if counts[i] else left_out[i] + 1
+            if left[i] and left_out[i] == _MAX_LEFT_OUT:
+                raise InvalidEnvironment(
+                    f"a task is a goal that does not hold at the start; {_MAX_LEFT_OUT} goals in a "
+                    f"row did, such as {space.describe(goals[i])!r}. The default sampler draws "
+                    "what its world has seen: give AttributeWrapper a goal_sampler."
+                )
         fresh = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
         counts = np.where(starts, fresh, counts)
     return TaskResult(np.array(solved), np.array(n_steps))

@@ -15,7 +15,7 @@ from gym_attrplan.agent.evaluation import (
     evaluate_tasks,
     wilson_interval,
 )
-from gym_attrplan.error import InvalidOption
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
 
 
 class Always:
@@ -48,6 +48,11 @@ def test_tasks_that_hold_at_the_start_are_left_out():
     assert result.n == 8
     assert result.rate == 1.0
     assert sorted(result.n_steps.tolist()) == [1, 1, 1, 1, 2, 2, 2, 2]  # none of "anything"
+
+
+def test_worlds_that_draw_no_task_are_refused():
+    with pytest.raises(InvalidEnvironment, match=r"'not one'.*goal_sampler"):
+        evaluate_tasks(Always(1), worlds(goals=("not one",)), n_tasks=2)
 
 
 def test_what_is_not_solved_counts_as_such():

@@ -15,7 +15,7 @@ import yaml
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import AttrPlanError, InvalidOption
-from gym_attrplan.wrappers import AttributeWrapper, check_attribute_env
+from gym_attrplan.wrappers import check_attribute_env, with_attributes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -207,7 +207,7 @@ def _plan(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
 
     agent = AttributePlannerAgent.load(options.agent)
-    env = gym.make(options.env, **options.env_kwargs)
+    env = _make(options)
     goal = {} if options.goal is None else {"goal": options.goal}
     observation, _ = env.reset(seed=options.seed, options=goal)
     plan = agent.plan(observation)
@@ -233,17 +233,19 @@ def _report(options: argparse.Namespace) -> None:
     print(f"wrote {write_report(options.folder, options.out)}")
 
 
+def _make(options: argparse.Namespace) -> gym.Env[Any, Any]:
+    return with_attributes(gym.make(options.env, **options.env_kwargs))
+
+
 def _check(options: argparse.Namespace) -> None:
-    env = gym.make(options.env, **options.env_kwargs)
+    env = _make(options)
     check_attribute_env(env, seed=options.seed)
     space = env.get_wrapper_attr("attribute_space")
     print(f"{options.env}: {len(space)} attributes, every promise kept.")
 
 
 def _attributes(options: argparse.Namespace) -> None:
-    env = gym.make(options.env, **options.env_kwargs)
-    if not env.has_wrapper_attr("attribute_space"):
-        env = AttributeWrapper(env)
+    env = _make(options)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
     for name, value in space.decode(info["attributes"]).items():

@@ -42,7 +42,7 @@ def test_check_names_the_broken_promise(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "CartPole-v1"], "wrap it in AttributeWrapper"),
+        (["check", "CartPole-v1"], "Give AttributeWrapper a space and a function"),
         (["check", "NoSuchEnv-v0"], "doesn't exist. If a package registers it, add --gym-packages"),
         (["check", "CliSound-v0", "--gym-packages", "no_such_package"], "no_such_package"),
     ],
@@ -98,6 +98,16 @@ def test_plan_prints_the_way_in_words(saved, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("goal: wood\n1 hop")
     assert "1. wood" in printed
+
+
+def test_ready_attributes_serve_every_command(tmp_path, capsys):
+    path = str(tmp_path / "agent.zip")
+    assert main(["check", "FrozenLake-v1"]) == 0
+    train = ["train", "--env", "FrozenLake-v1", "--save", path, "--no-progress"]
+    assert main([*train, "--total-timesteps", "3000"]) == 0
+    assert main(["evaluate", "--env", "FrozenLake-v1", "--agent", path, "--n-tasks", "2"]) == 0
+    assert main(["plan", "--env", "FrozenLake-v1", "--agent", path]) == 0
+    assert "FrozenLake-v1 robust: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

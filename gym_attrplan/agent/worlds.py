@@ -13,6 +13,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers import with_attributes
 
 Worlds = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
 
@@ -23,13 +24,15 @@ def as_vec_env(
     """The worlds as a ``VecEnv``.
 
     Args:
-        env: An id of the registry, an environment, a ``gymnasium.vector`` environment that resets
-            in the same step, or an SB3 ``VecEnv``.
+        env: An id of the registry (without attributes of its own, it gets what is ready for it), an
+            environment, a ``gymnasium.vector`` environment that resets in the same step, or an SB3
+            ``VecEnv``.
         n_envs: How many worlds to make of an id that has a batched twin; of others one is made.
         env_kwargs: For the environment of an id.
 
     Raises:
         InvalidEnvironment: If there are no attributes, or the environment resets in the next step.
+        InvalidAttributes: If an id has no attributes and none are ready.
     """
     if isinstance(env, str):
         spec = gym.spec(env)
@@ -37,7 +40,7 @@ def as_vec_env(
             mode = "vector_entry_point"
             env = gym.make_vec(env, num_envs=n_envs, vectorization_mode=mode, **env_kwargs or {})
         else:
-            env = gym.make(env, **env_kwargs or {})
+            env = with_attributes(gym.make(env, **env_kwargs or {}))
     if isinstance(env, VectorEnv):
         env = VectorEnvAdapter(env)
     if not isinstance(env, VecEnv):

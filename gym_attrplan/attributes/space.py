@@ -329,7 +329,12 @@ class AttributeSpace:
             number = None
         if number is None or not 0 <= number < size:
             takes = f"one of {list(words)}" if words else f"0 to {size - 1}"
-            raise kind(f"{name!r} takes {takes}; received {value!r}.")
+            if isinstance(value, (float, np.floating)):
+                takes = f"a whole number, {takes}"
+            elif size == 2 and not words and isinstance(value, str):
+                takes += f" (write {name!r} or 'not {name}')"
+            given = value.item() if isinstance(value, np.generic) else value
+            raise kind(f"{name!r} takes {takes}; received {given!r}.")
         return number
 
     def _value(self, i: int, number: int) -> Value:

@@ -1,6 +1,6 @@
 """Wrappers: attributes and goals on any environment, exploration bonuses, and a checker."""
 
-from gym_attrplan.wrappers.attribute import AttributeWrapper
+from gym_attrplan.wrappers.attribute import AttributeWrapper, with_attributes
 from gym_attrplan.wrappers.bonus import (
     CountBonus,
     CountBonusVector,
@@ -20,4 +20,5 @@ __all__ = [
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",
     "check_attribute_env",
+    "with_attributes",
 ]

@@ -161,3 +161,12 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         parts["achieved_goal"] = achieved
         parts["desired_goal"] = self._goal.copy()
         return parts
+
+
+def with_attributes(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """The environment itself if it has attributes, else with those that are ready for it.
+
+    Raises:
+        InvalidAttributes: If none are.
+    """
+    return env if env.has_wrapper_attr("attribute_space") else AttributeWrapper(env)

@@ -40,6 +40,7 @@ WORLDS = (
     World("MiniGrid-KeyCorridorS3R3-v0", "``carrying=ball``", "the whole grid", 1_000_000),
     World("Taxi-v4", "passenger at any stand or in the taxi", "the state's number", 500_000),
     World("PointMaze_Medium-v3", "any open cell", "position and velocity", 300_000),
+    World("PointMaze_Medium-v3", "any open cell", "position and velocity", 1_000_000),
 )
 
 
@@ -72,7 +73,7 @@ def _tasks(results: Results) -> str:
 
 
 def _other_goals(results: Results) -> str:
-    rows = [["environment", "goal", "ours", "mean steps"]]
+    rows = [["environment", "steps", "goal", "ours", "mean steps"]]
     for world in WORLDS:
         asked = results.select(Source("others", world.env, None, "ap", world.budget))
         for task in dict.fromkeys(line["task"] for line in asked if line["task"] != "task"):
@@ -81,7 +82,8 @@ def _other_goals(results: Results) -> str:
             steps = [line["extra"]["mean_steps"] for line in figure.lines]
             goal = task.removeprefix("goal: ")
             mean = f"{sum(steps) / len(steps):.1f}"
-            rows.append([f"``{world.env}``", f"``{goal}``", rate(figure), mean])
+            trained = f"{world.budget:,}"
+            rows.append([f"``{world.env}``", trained, f"``{goal}``", rate(figure), mean])
     return list_table(rows)
 
 

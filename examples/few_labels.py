@@ -37,7 +37,7 @@ class Truth(gym.Wrapper):
         """Step, and tell."""
         state, reward, terminated, truncated, info = self.env.step(action)
         true = np.array(TaxiAttributes(self)(self), np.int8)
-        return state, reward, terminated, truncated, {**info, "true_attributes": true}
+        return state, reward, terminated, truncated, {**info, "true": true}
 
 
 def make_env(values: np.ndarray) -> gym.Env:
@@ -57,10 +57,11 @@ def main(
     """Learn to see, then to plan with what is seen; compare with the truth."""
     frames, truth = draw_all()
     labelled, unseen = np.split(np.random.default_rng(0).permutation(500), [300])
-    picture, names = spaces.Box(0, 255, frames.shape[1:], np.uint8), TaxiAttributes(None)
-    detector = AttributeDetector(picture, names.attribute_space)
+    picture = spaces.Box(0, 255, frames.shape[1:], np.uint8)
+    detector = AttributeDetector(picture, TaxiAttributes(None).attribute_space)
     detector.fit(frames[labelled], truth[labelled], max_epochs=max_epochs, batch_size=32)
-    wrong = ((believed := detector.predict(frames)) != truth).any(axis=1)[unseen]
+    believed = detector.predict(frames)
+    wrong = (believed != truth).any(axis=1)[unseen]
     print(f"wrong on {wrong.mean():.1%} of the pictures without a label")
     results = {}
     for name, values in {"detector": believed, "truth": truth}.items():
@@ -70,8 +71,7 @@ def main(
         )
         agent.learn(total_timesteps, progress_bar=True)
         tests = make_vec_env(make_env, min(50, n_tasks), env_kwargs={"values": values})
-        options = {"n_tasks": n_tasks, "seed": 1, "truth": "true_attributes"}
-        results[name] = evaluate_tasks(agent, tests, **options)
+        results[name] = evaluate_tasks(agent, tests, n_tasks=n_tasks, seed=1, truth="true")
         print(f"with the {name}: {results[name]}")
     return results
 

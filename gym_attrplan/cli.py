@@ -22,8 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit status: 0, or 1 for a failure said in one line."""
     options = _parser().parse_args(arguments)
     try:
-        for package in getattr(options, "gym_packages", []):
-            sys.path[:0] = [""] * ("" not in sys.path)  # modules in the folder one works in, too
+        packages = getattr(options, "gym_packages", [])
+        if packages and "" not in sys.path:
+            sys.path.insert(0, "")  # modules in the folder one works in, too
+        for package in packages:
             importlib.import_module(package)
         options.run(options)
     except (AttrPlanError, gym.error.Error, ImportError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import gymnasium as gym
 import pytest
 import torch
@@ -98,6 +100,18 @@ def test_plan_prints_the_way_in_words(saved, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("goal: wood\n1 hop")
     assert "1. wood" in printed
+
+
+def test_a_module_in_the_current_folder_registers_its_environments(tmp_path, monkeypatch, capsys):
+    (tmp_path / "cli_own_module.py").write_text(
+        "import gymnasium as gym\n"
+        "from gymnasium.envs.toy_text import FrozenLakeEnv\n"
+        "gym.register('CliOwn-v0', entry_point=FrozenLakeEnv)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    assert main(["attributes", "CliOwn-v0", "--gym-packages", "cli_own_module"]) == 0
+    assert "row: " in capsys.readouterr().out
 
 
 def test_ready_attributes_serve_every_command(tmp_path, capsys):

@@ -107,6 +107,14 @@ def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float,
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def _no_tasks(goal: str) -> InvalidEnvironment:
+    return InvalidEnvironment(
+        f"a task is a goal that does not hold at the start; {_MAX_LEFT_OUT} goals in a row did, "
+        f"such as {goal!r}. The default sampler draws what its world has seen: give "
+        "AttributeWrapper a goal_sampler."
+    )
+
+
 def evaluate_tasks(
     model: Predictor,
     venv: VecEnv,
@@ -170,11 +178,7 @@ def evaluate_tasks(
             length[i] = 0
             left_out[i] = 0 if counts[i] else left_out[i] + 1
             if left[i] and left_out[i] == _MAX_LEFT_OUT:
-                raise InvalidEnvironment(
-                    f"a task is a goal that does not hold at the start; {_MAX_LEFT_OUT} goals in a "
-                    f"row did, such as {space.describe(goals[i])!r}. The default sampler draws "
-                    "what its world has seen: give AttributeWrapper a goal_sampler."
-                )
+                raise _no_tasks(space.describe(goals[i]))
         fresh = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
         counts = np.where(starts, fresh, counts)
     return TaskResult(np.array(solved), np.array(n_steps))

@@ -116,10 +116,10 @@ def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gym-packages",
-        nargs="+",
+        action="append",
         default=[],
         metavar="MODULE",
-        help="modules to import first, so that they register their environments",
+        help="a module to import first, so that it registers its environments; may be repeated",
     )
     parser.add_argument("--seed", type=int, default=0)
 

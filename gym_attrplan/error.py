@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from gymnasium import error as gym_error
 
 
@@ -47,3 +50,18 @@ class CheckFailed(AttrPlanError, AssertionError):
 
 class DependencyNotInstalled(AttrPlanError, gym_error.DependencyNotInstalled):
     """An optional package is missing; the message names the ``pip install`` line."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The remedy for an unknown name: the one that looks like it, or which there are.
+
+    Example:
+        >>> did_you_mean("lampe", ["lamp", "key"]), did_you_mean("door", ["lamp", "key"])
+        ("Did you mean 'lamp'?", "There are 'lamp', 'key'.")
+    """
+    known = list(names)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+    return f"There are {', '.join(map(repr, known[:12]))}{more}."

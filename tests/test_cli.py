@@ -110,7 +110,8 @@ def test_a_module_in_the_current_folder_registers_its_environments(tmp_path, mon
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
-    assert main(["attributes", "CliOwn-v0", "--gym-packages", "cli_own_module"]) == 0
+    packages = ["--gym-packages", "cli_own_module", "--gym-packages", "gymnasium"]
+    assert main(["attributes", *packages, "CliOwn-v0"]) == 0
     assert "row: " in capsys.readouterr().out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 
@@ -24,9 +25,12 @@ class AdviceWarning(UserWarning):
 
 
 def warn(advice: Iterable[str]) -> None:
-    """Say each piece of advice as an :class:`AdviceWarning`."""
+    """Say each piece of advice as an :class:`AdviceWarning` at the line that called the library."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals["__name__"].startswith("gym_attrplan."):
+        frame, level = frame.f_back, level + 1
     for text in advice:
-        warnings.warn(text, AdviceWarning, stacklevel=3)
+        warnings.warn(text, AdviceWarning, stacklevel=level)
 
 
 def on_exploring(counts: TransitionCounts) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 import math
@@ -16,7 +15,7 @@ from torch import nn, optim
 
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.low_level import find_algorithm
-from gym_attrplan.error import InvalidArchive, InvalidOption
+from gym_attrplan.error import InvalidArchive, InvalidOption, did_you_mean
 
 _DEFAULTS = {"exploration": "bonus", "exploration_fraction": 0.2, "max_hop_steps": 80}
 _INVERSE_DEFAULTS = {"exploration": "random", "exploration_fraction": 0.5, "max_hop_steps": 1}
@@ -84,8 +83,7 @@ class AgentOptions:
         names = [one.name for one in fields(cls)]
         for name in given:
             if name not in names:
-                near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)[0]
-                raise InvalidOption(f"no option named {name!r}. Did you mean {near!r}?")
+                raise InvalidOption(f"no option named {name!r}. {did_you_mean(name, names)}")
         for name in ("low_level_kwargs", "exploration_kwargs"):
             given[name] = dict(given.get(name) or {})
         inverse = given.get("low_level") == "inverse"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -24,19 +25,27 @@ class AttributeFunction(Protocol):
         """
 
 
-def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
+def load_function(
+    function: Callable[..., Any] | str, arguments: tuple[str, ...] | None = None
+) -> Callable[..., Any]:
     """The function itself, imported first when given as ``"module:function"``.
 
     The text form survives ``env.spec.to_json()``, which code does not.
 
+    Args:
+        function: What can be called, or the text.
+        arguments: Names of what it will be called with; None leaves that unchecked.
+
     Raises:
-        InvalidAttributes: If the text has another form, or names nothing that can be called.
+        InvalidAttributes: If the text has another form, or names nothing that can be called, or
+            not with these arguments.
 
     Example:
         >>> load_function("math:sqrt")(9)
         3.0
     """
     if callable(function):
+        _check_arguments(function, arguments)
         return function
     if not isinstance(function, str) or function.count(":") != 1:
         raise InvalidAttributes(
@@ -51,7 +60,22 @@ def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
         raise InvalidAttributes(f"{function!r} cannot be imported: {error}.") from error
     if not callable(found):
         raise InvalidAttributes(f"{function!r} is not a function but {found!r}.")
+    _check_arguments(found, arguments)
     return found  # type: ignore[no-any-return]
+
+
+def _check_arguments(function: Callable[..., Any], arguments: tuple[str, ...] | None) -> None:
+    if arguments is None:
+        return
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:  # what is written in C may not say what it takes
+        return
+    except TypeError as error:
+        raise InvalidAttributes(
+            f"the function is called with ({', '.join(arguments)}); {function!r} cannot be: "
+            f"{error}."
+        ) from error
 
 
 def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = ()) -> IntArray:

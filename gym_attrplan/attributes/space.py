@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -19,7 +18,7 @@ from gym_attrplan.attributes.naming import (
     squeeze,
 )
 from gym_attrplan.attributes.packing import BitLayout
-from gym_attrplan.error import InvalidAttributes, InvalidGoal
+from gym_attrplan.error import InvalidAttributes, InvalidGoal, did_you_mean
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 Value: TypeAlias = bool | int | str
@@ -165,7 +164,7 @@ class AttributeSpace:
             value = int(array[tuple(np.argwhere(too_large)[0])])
             raise InvalidAttributes(
                 f"{source} gives {self.names[column]!r} the value {value}; "
-                f"it takes 0 to {self.sizes[column] - 1}."
+                f"it takes 0 to {self.sizes[column] - 1}. Give it a larger size, or clip the value."
             )
         return array
 
@@ -315,8 +314,8 @@ class AttributeSpace:
     def _find(self, name: str, kind: type[InvalidGoal | InvalidAttributes]) -> int:
         position = self._position.get(squeeze(name))
         if position is None:
-            near = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
-            raise kind(f"no attribute named {name!r}. Did you mean {near[0]!r}?")
+            both = " Join what is wanted by commas, not by 'and'." if " and " in name else ""
+            raise kind(f"no attribute named {name!r}. {did_you_mean(name, self.names)}{both}")
         return position
 
     def _number(self, i: int, value: Any, kind: type[InvalidGoal | InvalidAttributes]) -> int:

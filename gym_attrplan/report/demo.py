@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,16 @@ def run_demo(
 
     Returns:
         The results of the agent, of its hop policy without a plan, and of random actions.
+
+    Raises:
+        DependencyNotInstalled: If what draws the pictures is missing; nothing was trained then.
     """
+    missing = [name for name in ("imageio", "matplotlib", "minigrid") if find_spec(name) is None]
+    if missing:
+        raise DependencyNotInstalled(
+            f"the demo's world and pictures need {', '.join(missing)}: "
+            'pip install "gym_attrplan[minigrid,viz]".'
+        )
     console, folder = Console(), Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     console.print(
@@ -110,10 +120,6 @@ def _table(results: dict[str, TaskResult]) -> Table:
 
 
 def _write_gif(path: Path, frames: list[Any]) -> None:
-    try:
-        import imageio.v3 as imageio
-    except ModuleNotFoundError as error:
-        raise DependencyNotInstalled(
-            'a GIF needs imageio: pip install "gym_attrplan[viz]".'
-        ) from error
+    import imageio.v3 as imageio
+
     imageio.imwrite(path, np.stack(frames), duration=200, loop=0)

@@ -88,10 +88,12 @@ class GoalRules:
             )
         self.step_penalty = float(step_penalty)
         self.terminate_on_success = terminate_on_success
-        self._function: Callable[[Any, Any], Any] = load_function(function)
+        self._function: Callable[[Any, Any], Any] = load_function(function, ("env", "observation"))
         self._flat = FlatObservation(inner, text=text)
         self._seen = SeenGoals() if goal_sampler is None else None
-        self._sampler: Callable[..., Any] = load_function(self._seen or goal_sampler or "")
+        self._sampler: Callable[..., Any] = load_function(
+            self._seen or goal_sampler or "", ("achieved", "rng")
+        )
         self._rng = np.random.default_rng()
         box = self.attribute_space.box
         return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})

@@ -101,8 +101,10 @@ def test_partly_specified_goals_and_a_goal_nobody_can_reach(trained):
     env = counter()
     observation, _ = env.reset(options={"goal": "two"})
     assert len(trained.plan(observation).nodes) == 3
-    with pytest.warns(AdviceWarning, match="'four' never changed while exploring"):
+    with pytest.warns(AdviceWarning, match="'four' never changed while exploring") as told:
         lonely = make_agent(counter(ends_at=2)).learn(3_000)
+    advised = [one.filename for one in told if one.category is AdviceWarning]
+    assert advised == [__file__]  # at the line that called the library
     observation, _ = env.reset(options={"goal": "four, one"})
     with pytest.warns(AdviceWarning, match="no explored description meets 'four, one'"):
         assert lonely.plan(observation) is None

@@ -176,6 +176,8 @@ def test_bad_names_and_sizes_are_refused(sizes, message):
             r"no attribute named 'on\(red, pink\)'. Did you mean 'on\(red, green\)'?",
         ),
         ({"oar": 3}, "Did you mean 'ore'?"),
+        ("lamp", r"no attribute named 'lamp'. There are 'on\(red, green\)'"),
+        ("on(red, green) and ore=3", "by commas, not by 'and'"),
         ("ore=41", "'ore' takes 0 to 40; received '41'"),
         ({"ore": -1}, "takes 0 to 40; received -1"),
         ({"ore": 2.5}, "'ore' takes a whole number, 0 to 40; received 2.5"),
@@ -201,7 +203,7 @@ def test_bad_goals_are_refused_with_the_remedy(blocks, goal, message):
     [
         ([1, 0], r"3 values.*shape \(2,\)"),
         ([1, 0, -1], "'ore' the value -1"),
-        ([2, 0, 0], "the value 2; it takes 0 to 1"),
+        ([2, 0, 0], "the value 2; it takes 0 to 1. Give it a larger size"),
         ([1.0, 0, 0], "whole numbers"),
         ([np.nan, 0, 0], "whole numbers"),
         (["a", 0, 0], "whole numbers"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import matplotlib as mpl
+import pytest
 import torch
 
+from gym_attrplan.error import DependencyNotInstalled
+from gym_attrplan.report import demo
 from gym_attrplan.report.demo import run_demo
 
 mpl.use("Agg")
@@ -19,3 +22,9 @@ def test_the_demo_trains_plans_compares_and_leaves_pictures(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "12 hops" in printed
     assert "Random full targets" in printed
+
+
+def test_what_is_missing_is_said_before_any_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "find_spec", lambda name: None if name == "minigrid" else name)
+    with pytest.raises(DependencyNotInstalled, match="need minigrid: pip install"):
+        run_demo(out=tmp_path)

@@ -297,6 +297,15 @@ def test_a_function_that_cannot_be_called_is_refused(function):
         AttributeWrapper(GenericTestEnv(), BITS, function)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"function": lambda observation: [0, 0, 0]}, {"goal_sampler": lambda rng, *, n: [[0, 0, 1]]}],
+)
+def test_a_function_of_other_arguments_is_refused_when_wrapping(options):
+    with pytest.raises(InvalidAttributes, match=r"is called with .* cannot be"):
+        AttributeWrapper(GenericTestEnv(), BITS, **{"function": three_bits, **options})
+
+
 def test_a_negative_step_penalty_is_refused():
     with pytest.raises(InvalidGoal, match="at least 0"):
         make(step_penalty=-1.0)

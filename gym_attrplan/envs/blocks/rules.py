@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import InvalidEnvironment, did_you_mean
 
 COLORS = ("red", "green", "blue", "yellow", "purple", "white")
 """What blocks can look like, and how they are named."""
@@ -81,9 +80,9 @@ class BlocksRules:
         given = tuple(self.colors) if not isinstance(self.colors, str) else (self.colors,)
         for color in given:
             if color not in COLORS:
-                near = difflib.get_close_matches(str(color), COLORS, 1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                raise InvalidEnvironment(f"colors are {COLORS}; received {color!r}.{hint}")
+                raise InvalidEnvironment(
+                    f"no color named {color!r}. {did_you_mean(str(color), COLORS)}"
+                )
         if len(set(given)) != len(given) or len(given) < self.n_blocks:
             raise InvalidEnvironment(
                 f"{self.n_blocks} blocks need as many different colors; received {given}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -16,7 +15,7 @@ from gym_attrplan.envs.goals import read_task
 from gym_attrplan.envs.grids.tasks import HaveItem, SwitchTargets
 from gym_attrplan.envs.grids.words import Vocabulary
 from gym_attrplan.envs.grids.worlds import Layout
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import InvalidEnvironment, did_you_mean
 
 N_MOVES = 4
 """The first four actions of every game are moves, numbered as MiniGrid numbers directions."""
@@ -232,10 +231,9 @@ class CraftingRules:
             )
         for name in ingredients:
             if name not in self.items:
-                near = difflib.get_close_matches(name, self.items, n=1, cutoff=0.0)
                 raise InvalidEnvironment(
                     f"the recipe of {product!r} names {name!r}, neither resource nor product. "
-                    f"Did you mean {near[0]!r}? Else add it to resources or give it a recipe."
+                    f"{did_you_mean(name, self.items)} Or add it to the resources or recipes."
                 )
 
     def _check_no_cycle(self, item: str, above: tuple[str, ...]) -> None:

@@ -96,7 +96,9 @@ class Ceiling:
     def __init__(self, agent: AttributePlannerAgent, venv: DummyVecEnv) -> None:
         foresight = Foresight(Physics(venv), n_candidates=64, rng=np.random.default_rng(0))
         options = replace(_ROBUST, first_edge=False)
-        self._navigator = Navigator(agent.counts, options, max_hop_steps=1, foresight=foresight)
+        self._navigator = Navigator(
+            agent.counts, options, max_hop_steps=1, continuum=True, foresight=foresight
+        )
         self._space = venv.action_space
 
     def predict(

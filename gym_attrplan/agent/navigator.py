@@ -43,10 +43,10 @@ class PlannerOptions:
             outcome is nearest to the goal; π acts where it sees no way.
         edges: What the graph is made of: what was counted (``table``), what the forward model
             believes possible (``model``), or ``both``; without a forward model the table.
-        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where foresight draws
-            its actions from a continuum, else 0.001. Another draw is another try, so what counts
-            there is time, and 1/p tries cost about 1 - log p; one of a few actions that failed
-            would mostly fail again, and a longer hop may spoil more than time.
+        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where actions are a
+            continuum, else 0.001. Who misses there tries again from elsewhere, so what counts is
+            time, and 1/p tries cost about 1 - log p; one of a few actions that failed would
+            mostly fail again, and a longer hop may spoil more than time.
     """
 
     estimator: str = "beta_mean"
@@ -130,6 +130,7 @@ class Navigator:
         counts: The graph.
         options: How to plan.
         max_hop_steps: The longest hop before another way is tried.
+        continuum: Whether actions are of a continuum, for ``options.step_cost``.
         success_probs: The success model, for ``options.first_edge``; None if there is none yet.
         foresight: The forward model, for ``options.forward``; None if there is none.
     """
@@ -140,14 +141,14 @@ class Navigator:
         options: PlannerOptions,
         *,
         max_hop_steps: int,
+        continuum: bool = False,
         success_probs: SuccessProbs | None = None,
         foresight: Foresight | None = None,
     ) -> None:
         self.options = options
         trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
         self.foresight = foresight if options.forward else None
-        draws = self.foresight is not None and self.foresight.draws
-        step_cost = 1.0 if draws else 1e-3
+        step_cost = 1.0 if continuum else 1e-3
         self.planner = Planner(
             counts,
             estimator=options.estimator,

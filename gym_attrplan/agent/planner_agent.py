@@ -274,6 +274,7 @@ class AttributePlannerAgent:
                 lessons.planning_graph(self),
                 self.planner_options,
                 max_hop_steps=self.options.max_hop_steps,
+                continuum=isinstance(self.action_space, spaces.Box),
                 success_probs=self.success_model and self.success_model.predict,
                 foresight=lessons.foresight(self),
             )

@@ -136,3 +136,16 @@ def test_the_papers_planner_is_the_paper_to_the_letter():
 def test_an_unknown_planner_is_refused():
     with pytest.raises(InvalidGraph, match="robust"):
         checked_options("clever")
+
+
+def test_where_actions_are_a_continuum_a_hop_costs_time():
+    counts = graph("000>100", "100>110", "110>010", "000>010")
+    for _ in range(10):
+        counts.attempt([0, 0, 0], [0, 1, 0], False)
+    for continuum, options, way in [
+        (False, {}, "100"),  # three sure hops, for where a failure may be the end
+        (True, {}, "010"),  # one that is tried twice
+        (True, {"step_cost": 1e-3}, "100"),
+    ]:
+        guide = Navigator(counts, PlannerOptions(**options), max_hop_steps=3, continuum=continuum)
+        assert target(guide.advance(None, see("000", "b, not a"), NEW)) == way

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
@@ -44,7 +45,11 @@ POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 """Policies that SB3 does not know by name."""
 
 _ROLLOUT = 16_384
-"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
+"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast.
+
+Worlds that come few at a time are mostly slow ones. With those it is the steps that must be few, so
+PPO updates after 128 of each.
+"""
 
 
 def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
@@ -152,10 +157,13 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
             options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
         return options | {"learning_rate": 1e-3}
     if algorithm is PPO:
-        n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
+        rollout = min(_ROLLOUT, max(2_048, 128 * n_envs))
+        n_steps = max(8, rollout // n_envs)
         batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
-        return options | {"learning_rate": 2e-3, "gamma": 0.97, "ent_coef": ent_coef}
+        # A smaller batch is a noisier step, and calls for a smaller one.
+        options["learning_rate"] = 2e-3 * math.sqrt(rollout / _ROLLOUT)
+        return options | {"gamma": 0.97, "ent_coef": ent_coef}
     if algorithm is Reinforce:
         return {
             "n_steps": max(8, min(512, _ROLLOUT // n_envs)),

@@ -36,7 +36,8 @@ class PlannerOptions:
         memory: Whether nodes visited and edges failed within an episode become dearer.
         sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
         retry_cost: What an action costs for each time it was tried in the same situation of the
-            episode, in nats; for policies with discrete actions, followed deterministically.
+            episode, in nats; for policies with discrete actions, followed deterministically. Where
+            actions are a continuum, any cost but 0 has a hop that failed tried with sampled ones.
         unreachable: What to do about a goal the graph does not reach: head for the reachable
             node that meets most of it (``nearest``), or let the explorer act (``explore``).
         forward: Whether the forward model, where there is one, picks the action whose foreseen
@@ -87,11 +88,13 @@ class Journey:
         edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
         n_steps: ``(n,)`` steps on the running hop.
         lost: Where no plan leads on, and the explorer acts.
+        retrying: Where a hop is tried that failed before in this episode.
         foreseen: Where the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
         next_best: Environment → what it heads for, its goal being out of reach.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
+        n_pushes: Steps in which some hop was tried again with sampled actions.
     """
 
     goals: IntArray
@@ -100,11 +103,13 @@ class Journey:
     edges: npt.NDArray[np.int64]
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
+    retrying: BoolArray
     foreseen: BoolArray
     memory: EpisodeMemory = field(repr=False)
     tries: EpisodeMemory = field(repr=False)
     actions: npt.NDArray[Any] | None = None
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
+    n_pushes: int = 0
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
@@ -117,6 +122,7 @@ class Journey:
             edges=np.full((n, 2), -1),
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
+            retrying=np.zeros(n, np.bool_),
             foreseen=np.zeros(n, np.bool_),
             memory=EpisodeMemory(n),
             tries=EpisodeMemory(n, fail_cost=retry_cost),
@@ -214,7 +220,7 @@ class Navigator:
         """Give the rows a target each, or call them lost."""
         achieved, goals = journey.starts[rows], journey.goals[rows]
         met = ((achieved == goals) | (goals == FREE)).all(axis=1)
-        journey.foreseen[rows] = journey.lost[rows] = False
+        journey.foreseen[rows] = journey.lost[rows] = journey.retrying[rows] = False
         journey.targets[rows] = np.where(met[:, None], achieved, goals)
         nodes = np.full(len(rows), -1)
         if len(self.planner.counts.index):
@@ -299,6 +305,8 @@ class Navigator:
         found = hops >= 0
         if found.any():
             journey.targets[rows[found]] = index.vectors(hops[found])
+            failures = journey.memory.failures(rows[found], nodes[found], hops[found])
+            journey.retrying[rows[found]] = failures > 0
         journey.edges[rows] = np.stack([nodes, hops], axis=1)
         journey.lost[rows] = ~found
 

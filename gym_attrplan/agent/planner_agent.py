@@ -22,7 +22,7 @@ from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
-from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
+from gym_attrplan.agent.retries import searching_actions
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
@@ -252,8 +252,8 @@ class AttributePlannerAgent:
         """The hop policy's actions."""
         options = self.planner_options
         deterministic = deterministic and not options.sample_actions
-        if deterministic and options.retry_cost and knows_action_probs(self.low_level):
-            return least_tried_actions(self.low_level, rows, journey.tries, envs)
+        if deterministic and options.retry_cost:
+            return searching_actions(self.low_level, rows, journey, envs)
         return np.asarray(self.low_level.predict(rows, deterministic=deterministic)[0])
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:

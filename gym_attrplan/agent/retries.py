@@ -1,4 +1,4 @@
-"""Getting out of circles: an action that was tried in the same situation before costs more."""
+"""Getting out of circles: where the likeliest action did not help, another one is tried."""
 
 from __future__ import annotations
 
@@ -13,9 +13,42 @@ from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gym_attrplan.agent.inverse import InverseLearner
+from gym_attrplan.agent.navigator import Journey
 from gym_attrplan.graph import EpisodeMemory
 
 Observations = dict[str, npt.NDArray[Any]]
+
+PUSH_STEPS = 16
+"""So many steps sampled actions keep their noise: new noise in every step adds up to nothing."""
+
+
+def searching_actions(
+    model: BaseAlgorithm | InverseLearner,
+    observations: Observations,
+    journey: Journey,
+    envs: npt.NDArray[np.int64],
+) -> npt.NDArray[Any]:
+    """The likeliest actions, and others where those did not help earlier in the episode.
+
+    Args:
+        model: What hops.
+        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
+        journey: What the episodes have tried.
+        envs: ``(n,)`` which environment of the journey each row is.
+    """
+    if knows_action_probs(model):
+        return least_tried_actions(model, observations, journey.tries, envs)
+    actions = np.asarray(model.predict(observations, deterministic=True)[0])
+    again = journey.retrying[envs]
+    if (
+        again.any()
+        and isinstance(model, BaseAlgorithm)
+        and isinstance(model.action_space, spaces.Box)
+    ):
+        retried = {key: part[again] for key, part in observations.items()}
+        actions[again] = _pushed_actions(model, retried, journey.n_pushes // PUSH_STEPS)
+        journey.n_pushes += 1
+    return actions
 
 
 def knows_action_probs(model: BaseAlgorithm | InverseLearner) -> bool:
@@ -54,6 +87,17 @@ def least_tried_actions(
     chosen: npt.NDArray[np.int64] = (scores - tried).argmax(axis=1)
     memory.fail(envs, situation, chosen)
     return chosen
+
+
+def _pushed_actions(
+    model: BaseAlgorithm, observations: Observations, seed: int
+) -> npt.NDArray[Any]:
+    """Actions of a policy with noise, the same for the same seed; other draws are left alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        if getattr(model, "use_sde", False):
+            model.policy.reset_noise()  # type: ignore[operator]
+        return np.asarray(model.predict(observations, deterministic=False)[0])
 
 
 def _log_probs(model: BaseAlgorithm, observations: Observations) -> npt.NDArray[np.float64]:

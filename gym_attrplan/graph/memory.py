@@ -78,13 +78,18 @@ class EpisodeMemory:
         self._episode[chosen] = np.arange(self._next_episode, self._next_episode + len(chosen))
         self._next_episode += len(chosen)
 
+    def failures(
+        self, envs: npt.ArrayLike, sources: npt.ArrayLike, targets: npt.ArrayLike
+    ) -> FloatArray:
+        """How often attempts at the edges ``(n,)`` failed in the environments' episodes."""
+        return self._failures.get(self._keys(envs, sources, targets))
+
     def extra_cost(
         self, envs: npt.ArrayLike, sources: npt.ArrayLike, targets: npt.ArrayLike
     ) -> FloatArray:
         """What edges ``(n,)`` cost in the environments' episodes beyond the graph's cost."""
         visits = self._visits.get(self._keys(envs, targets))
-        failures = self._failures.get(self._keys(envs, sources, targets))
-        return self.visit_cost * visits + self.fail_cost * failures
+        return self.visit_cost * visits + self.fail_cost * self.failures(envs, sources, targets)
 
     def _keys(self, envs: npt.ArrayLike, *nodes: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         columns = [self._episode[self._checked(envs)]]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import A2C, DQN, PPO, SAC
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper
-from gym_attrplan.agent.retries import knows_action_probs, least_tried_actions
+from gym_attrplan.agent.navigator import Journey
+from gym_attrplan.agent.retries import (
+    PUSH_STEPS,
+    knows_action_probs,
+    least_tried_actions,
+    searching_actions,
+)
 from gym_attrplan.graph import EpisodeMemory
 
 
@@ -62,3 +69,40 @@ def test_only_policies_with_action_probabilities_can_be_asked():
     env = AttributeWrapper(GenericTestEnv(), ["four", "two", "one"], three_bits)
     assert knows_action_probs(PPO("MultiInputPolicy", env))
     assert not knows_action_probs(DQN("MultiInputPolicy", env))
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(PPO, {}), (PPO, {"use_sde": True}), (SAC, {}), (SAC, {"use_sde": True})],
+    ids=lambda param: f"{param[0].__name__}{'-sde' if param[1] else ''}",
+)
+def pusher(request):
+    """A policy of a world where actions are a continuum."""
+    algorithm, options = request.param
+    env = AttributeWrapper(
+        gym.make("Pendulum-v1"), ["left"], lambda env, observation: [observation[1] > 0]
+    )
+    return algorithm("MultiInputPolicy", env, seed=0, **options)
+
+
+def swing(n):
+    rows = np.random.default_rng(0).uniform(-1, 1, (n, 3)).astype(np.float32)
+    goals = np.zeros((n, 1), np.int8)
+    return {"observation": rows, "achieved_goal": goals, "desired_goal": 1 - goals}
+
+
+def test_a_hop_that_failed_is_tried_with_pushes_that_last(pusher):
+    seen, envs = swing(3), np.array([2, 0, 1])
+    likeliest = pusher.predict(seen, deterministic=True)[0]
+    journey = Journey.begin(seen["achieved_goal"], seen["desired_goal"], 4.0)
+    assert (searching_actions(pusher, seen, journey, envs) == likeliest).all()
+    journey.retrying[0] = True
+    state = torch.get_rng_state()
+    taken = [searching_actions(pusher, seen, journey, envs) for _ in range(PUSH_STEPS + 1)]
+    assert torch.equal(torch.get_rng_state(), state)
+    for actions in taken:
+        assert (actions[[0, 2]] == likeliest[[0, 2]]).all()
+    pushed = [actions[1].item() for actions in taken]
+    assert pushed[0] != likeliest[1].item()
+    assert pushed[:PUSH_STEPS] == [pushed[0]] * PUSH_STEPS
+    assert pushed[PUSH_STEPS] != pushed[0]

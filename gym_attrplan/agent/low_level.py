@@ -47,8 +47,8 @@ POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast.
 
-Worlds that come few at a time are mostly slow ones. With those it is the steps that must be few, so
-PPO updates after 128 of each.
+Worlds that come few at a time are mostly slow ones, where it is the steps that must be few: PPO then
+updates more often.
 """
 
 
@@ -157,7 +157,9 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
             options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
         return options | {"learning_rate": 1e-3}
     if algorithm is PPO:
-        rollout = min(_ROLLOUT, max(2_048, 128 * n_envs))
+        # Continuous hops are learned from rollouts of 512 steps a world, not from shorter ones.
+        steps = 512 if isinstance(space, spaces.Box) else 128
+        rollout = min(_ROLLOUT, max(2_048, steps * n_envs))
         n_steps = max(8, rollout // n_envs)
         batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}

@@ -47,8 +47,8 @@ POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast.
 
-Worlds that come few at a time are mostly slow ones, where it is the steps that must be few: PPO then
-updates more often.
+Worlds that come few at a time are mostly slow ones, where it is the steps that must be few: PPO
+then updates more often.
 """
 
 
@@ -147,8 +147,10 @@ def build(
 def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
     """Hyper-parameters that suit short hops with 0/1 rewards, by the number of worlds."""
     n_envs, space = venv.num_envs, venv.action_space
-    # The entropies of actions that are taken together add up, and so would their reward.
+    # The entropies of actions that are taken together add up, and so would their reward; that of a
+    # Gaussian whose actions are clipped grows without end.
     ent_coef = 0.01 / (len(space.nvec) if isinstance(space, spaces.MultiDiscrete) else 1)
+    ent_coef = 0.0 if isinstance(space, spaces.Box) else ent_coef
     if issubclass(algorithm, OffPolicyAlgorithm):
         options: dict[str, Any] = {"gamma": 0.97, "learning_starts": max(1_000, 10 * n_envs)}
         options |= {"replay_buffer_class": TerminalHerReplayBuffer, "batch_size": 256}
@@ -157,7 +159,7 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
             options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
         return options | {"learning_rate": 1e-3}
     if algorithm is PPO:
-        # Continuous hops are learned from rollouts of 512 steps a world, not from shorter ones.
+        # Short rollouts helped where actions are few, not where they are a continuum.
         steps = 512 if isinstance(space, spaces.Box) else 128
         rollout = min(_ROLLOUT, max(2_048, steps * n_envs))
         n_steps = max(8, rollout // n_envs)

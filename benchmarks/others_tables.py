@@ -37,7 +37,7 @@ class World:
 
 
 WORLDS = (
-    World("MiniGrid-DoorKey-8x8-v0", "``at_goal``", "the partial 7×7 view", 300_000, 1_000_000),
+    World("MiniGrid-DoorKey-8x8-v0", "``at_goal``", "the partial 7×7 view", 1_000_000, 1_000_000),
     World("MiniGrid-KeyCorridorS3R3-v0", "``carrying=ball``", "the whole grid", 300_000, 1_000_000),
     World("Taxi-v4", "passenger anywhere", "the state's number", 500_000, 500_000),
     World("PointMaze_Medium-v3", "any open cell", "place and velocity", 1_000_000, 1_000_000),

@@ -36,15 +36,16 @@ def main(
 ) -> dict[str, TaskResult]:
     """Train, show a plan, and count the tasks solved for each goal."""
     worlds = make_vec_env(make_env, n_envs)
-    far = {"gamma": 0.99}  # hops are long, and a step penalty would teach to give up at once
+    # Hops are long, and a step penalty would teach to give up at once; short rollouts save steps.
+    settings = {"gamma": 0.99, "n_steps": 128, "batch_size": 16 * n_envs, "learning_rate": 1e-3}
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
         worlds,
         practice="need",
         max_hop_steps=200,
         step_penalty=0.0,
-        low_level_kwargs=far,
-        exploration_kwargs=far,
+        low_level_kwargs=settings,
+        exploration_kwargs=settings,
         seed=0,
     )
     agent.learn(total_timesteps, progress_bar=True)

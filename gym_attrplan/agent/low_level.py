@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
@@ -45,11 +44,7 @@ POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 """Policies that SB3 does not know by name."""
 
 _ROLLOUT = 16_384
-"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast.
-
-Worlds that come few at a time are mostly slow ones, where it is the steps that must be few: PPO
-then updates more often.
-"""
+"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
 
 
 def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
@@ -159,15 +154,10 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
             options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
         return options | {"learning_rate": 1e-3}
     if algorithm is PPO:
-        # Short rollouts helped where actions are few, not where they are a continuum.
-        steps = 512 if isinstance(space, spaces.Box) else 128
-        rollout = min(_ROLLOUT, max(2_048, steps * n_envs))
-        n_steps = max(8, rollout // n_envs)
+        n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
         batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
-        # A smaller batch is a noisier step, and calls for a smaller one.
-        options["learning_rate"] = 2e-3 * math.sqrt(rollout / _ROLLOUT)
-        return options | {"gamma": 0.97, "ent_coef": ent_coef}
+        return options | {"learning_rate": 2e-3, "gamma": 0.97, "ent_coef": ent_coef}
     if algorithm is Reinforce:
         return {
             "n_steps": max(8, min(512, _ROLLOUT // n_envs)),

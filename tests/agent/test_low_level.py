@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from gymnasium import spaces
-from stable_baselines3 import DQN, SAC
+from stable_baselines3 import A2C, DQN, PPO, SAC
 from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.her import GoalSelectionStrategy
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent.low_level import hop_defaults
+from gym_attrplan.agent.low_level import defaults, hop_defaults
+from gym_attrplan.algorithms import Reinforce
 
 
 def make_env(action_space=None):
@@ -45,6 +49,13 @@ def test_the_noise_of_continuous_hops_and_of_exploring_lasts():
 
 def test_discrete_hops_have_no_such_noise():
     assert not make_agent().low_level.use_sde
+
+
+@pytest.mark.parametrize("algorithm", [PPO, A2C, Reinforce])
+def test_only_the_entropy_of_discrete_actions_is_rewarded(algorithm):
+    few, box = spaces.Discrete(2), spaces.Box(-1, 1, (2,), np.float32)
+    worlds = [SimpleNamespace(num_envs=32, action_space=space) for space in (few, box)]
+    assert [defaults(algorithm, one)["ent_coef"] for one in worlds] == [0.01, 0.0]
 
 
 def test_the_entropy_of_sac_stays_below_the_reward_of_a_hop():

@@ -67,7 +67,7 @@ RIVALS = {
 
 
 OTHERS = {
-    "``MiniGrid-DoorKey-8x8-v0``, at the goal, 300K": ["PPO", "DQN + HER"],
+    "``MiniGrid-DoorKey-8x8-v0``, at the goal, 1M": ["PPO", "DQN + HER"],
     "``MiniGrid-KeyCorridorS3R3-v0``, carrying the ball, 300K": ["PPO", "DQN + HER"],
     "``Taxi-v4``, the passenger anywhere, 500K": ["PPO", "DQN + HER"],
     "``PointMaze_Medium-v3``, any cell, 1M": ["PPO", "SAC + HER"],

@@ -27,7 +27,7 @@ class AdviceWarning(UserWarning):
 def warn(advice: Iterable[str]) -> None:
     """Say each piece of advice as an :class:`AdviceWarning` at the line that called the library."""
     frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].startswith("gym_attrplan."):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("gym_attrplan."):
         frame, level = frame.f_back, level + 1
     for text in advice:
         warnings.warn(text, AdviceWarning, stacklevel=level)

@@ -152,7 +152,7 @@ def test_state_observations_never_need_opengl(monkeypatch):
         ({"obs_type": "rgb"}, "obs_type is one of .*; received 'rgb'"),
         ({"image_size": 8}, "whole number from 16 to 1024; received 8"),
         ({"n_blocks": 9}, "n_blocks must be 2 to 6; received 9"),
-        ({"colors": ["red", "pink", "blue", "green"]}, "received 'pink'"),
+        ({"colors": ["red", "pink", "blue", "green"]}, "no color named 'pink'. There are 'red'"),
         ({"jitter": 1.5}, r"jitter goes from 0 .* to 1 .*; received 1\.5"),
         ({"task": "five_stack"}, "the task is one of .*; received 'five_stack'"),
         ({"render_mode": "ansi"}, "render_mode is None or 'rgb_array'"),

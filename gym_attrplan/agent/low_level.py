@@ -144,8 +144,8 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
     n_envs, space = venv.num_envs, venv.action_space
     # The entropies of actions that are taken together add up, and so would their reward; that of a
     # Gaussian whose actions are clipped grows without end.
-    ent_coef = 0.01 / (len(space.nvec) if isinstance(space, spaces.MultiDiscrete) else 1)
-    ent_coef = 0.0 if isinstance(space, spaces.Box) else ent_coef
+    n_actions = len(space.nvec) if isinstance(space, spaces.MultiDiscrete) else 1
+    ent_coef = 0.0 if isinstance(space, spaces.Box) else 0.01 / n_actions
     if issubclass(algorithm, OffPolicyAlgorithm):
         options: dict[str, Any] = {"gamma": 0.97, "learning_starts": max(1_000, 10 * n_envs)}
         options |= {"replay_buffer_class": TerminalHerReplayBuffer, "batch_size": 256}

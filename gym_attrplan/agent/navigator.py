@@ -88,7 +88,6 @@ class Journey:
         edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
         n_steps: ``(n,)`` steps on the running hop.
         lost: Where no plan leads on, and the explorer acts.
-        retrying: Where a hop is tried that failed before in this episode.
         foreseen: Where the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
         next_best: Environment → what it heads for, its goal being out of reach.
@@ -103,7 +102,6 @@ class Journey:
     edges: npt.NDArray[np.int64]
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
-    retrying: BoolArray
     foreseen: BoolArray
     memory: EpisodeMemory = field(repr=False)
     tries: EpisodeMemory = field(repr=False)
@@ -122,7 +120,6 @@ class Journey:
             edges=np.full((n, 2), -1),
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
-            retrying=np.zeros(n, np.bool_),
             foreseen=np.zeros(n, np.bool_),
             memory=EpisodeMemory(n),
             tries=EpisodeMemory(n, fail_cost=retry_cost),
@@ -220,7 +217,7 @@ class Navigator:
         """Give the rows a target each, or call them lost."""
         achieved, goals = journey.starts[rows], journey.goals[rows]
         met = ((achieved == goals) | (goals == FREE)).all(axis=1)
-        journey.foreseen[rows] = journey.lost[rows] = journey.retrying[rows] = False
+        journey.foreseen[rows] = journey.lost[rows] = False
         journey.targets[rows] = np.where(met[:, None], achieved, goals)
         nodes = np.full(len(rows), -1)
         if len(self.planner.counts.index):
@@ -305,8 +302,6 @@ class Navigator:
         found = hops >= 0
         if found.any():
             journey.targets[rows[found]] = index.vectors(hops[found])
-            failures = journey.memory.failures(rows[found], nodes[found], hops[found])
-            journey.retrying[rows[found]] = failures > 0
         journey.edges[rows] = np.stack([nodes, hops], axis=1)
         journey.lost[rows] = ~found
 

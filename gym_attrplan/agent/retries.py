@@ -39,10 +39,10 @@ def searching_actions(
     if knows_action_probs(model):
         return least_tried_actions(model, observations, journey.tries, envs)
     actions = np.asarray(model.predict(observations, deterministic=True)[0])
-    noisy = isinstance(model, BaseAlgorithm) and isinstance(model.action_space, spaces.Box)
-    again = journey.retrying[envs] & noisy
+    if isinstance(model, InverseLearner) or not isinstance(model.action_space, spaces.Box):
+        return actions
+    again = journey.memory.failures(envs, *journey.edges[envs].T) > 0
     if again.any():
-        assert isinstance(model, BaseAlgorithm)
         retried = {key: part[again] for key, part in observations.items()}
         actions[again] = _pushed_actions(model, retried, journey.n_pushes // PUSH_STEPS)
         journey.n_pushes += 1

@@ -96,7 +96,8 @@ def test_a_hop_that_failed_is_tried_with_pushes_that_last(pusher):
     likeliest = pusher.predict(seen, deterministic=True)[0]
     journey = Journey.begin(seen["achieved_goal"], seen["desired_goal"], 4.0)
     assert (searching_actions(pusher, seen, journey, envs) == likeliest).all()
-    journey.retrying[0] = True
+    journey.edges[:] = [(4, 5), (4, 5), (4, 6)]
+    journey.memory.fail([0, 2], [4, 4], [5, 5])  # environment 2 heads elsewhere now
     state = torch.get_rng_state()
     taken = [searching_actions(pusher, seen, journey, envs) for _ in range(PUSH_STEPS + 1)]
     assert torch.equal(torch.get_rng_state(), state)

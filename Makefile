@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint type format docs bench clean
+.PHONY: help setup demo test faults lint type format docs bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 10
@@ -26,6 +26,9 @@ demo: setup  ## train an agent from nothing, plan for a far goal, compare; pictu
 
 test: lint type  ## lint, types and tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+faults: setup  ## the whole fault campaign: bad goals and files, kills, full disks, dead workers
+	ATTRPLAN_FAULTS=full OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -p no:xdist -p no:cacheprovider
 
 lint: setup  ## ruff, nothing rewritten
 	$(BIN)/ruff check .

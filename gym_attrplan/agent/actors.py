@@ -88,12 +88,12 @@ class RandomExplorer(Actor):
 
     Args:
         venv: The worlds.
-        seed: Of the actions.
+        rng: Draws them.
     """
 
-    def __init__(self, venv: VecEnv, *, seed: int | None = None) -> None:
+    def __init__(self, venv: VecEnv, *, rng: np.random.Generator) -> None:
         super().__init__(venv)
-        self._rng = np.random.default_rng(seed)
+        self._rng = rng
 
     def predict(
         self, observation: Observations, deterministic: bool = False

@@ -17,6 +17,7 @@ from rich.progress import (
 )
 from rich.text import Text
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 
 Report = Callable[[], dict[str, float]]
 
@@ -52,22 +53,26 @@ class BridgeCallback(BaseCallback):
         self._report = report
         self._after_rollout = on_rollout
         self._progress = progress
-        self._first_step = agent.num_timesteps
+        self._n_steps = 0
         self.stopped = False
         if progress is not None:
             self._task = progress.add_task(phase, total=n_steps, figures="")
+
+    def _on_training_start(self) -> None:
+        self._learner_start = self.model.num_timesteps
 
     def _on_rollout_start(self) -> None:
         self._inner.on_rollout_start()
 
     def _on_step(self) -> bool:
-        self._agent.steps_done[self._phase] += self.num_timesteps - self._agent.num_timesteps
-        self._agent.num_timesteps = self.num_timesteps
+        n_steps = self.num_timesteps - self._learner_start
+        new, self._n_steps = n_steps - self._n_steps, n_steps
+        self._agent.steps_done[self._phase] += new
+        self._agent.num_timesteps += new
         self._inner.update_locals(self.locals)
         self.stopped = not self._inner.on_step()
         if self._progress is not None:
-            done = self.num_timesteps - self._first_step
-            self._progress.update(self._task, completed=done)
+            self._progress.update(self._task, completed=n_steps)
         return not self.stopped
 
     def _on_rollout_end(self) -> None:
@@ -79,6 +84,29 @@ class BridgeCallback(BaseCallback):
         if self._progress is not None:
             text = "  ".join(f"{name} {_short(value)}" for name, value in figures.items())
             self._progress.update(self._task, figures=text)
+
+
+class AgentLogger(Logger):
+    """The agent's logger, as its learners see it: what they log is dated by the agent's clock.
+
+    Args:
+        agent: Whose logger and clock.
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        super().__init__(agent.logger.dir, agent.logger.output_formats)
+        self.name_to_value = agent.logger.name_to_value
+        self.name_to_count = agent.logger.name_to_count
+        self.name_to_excluded = agent.logger.name_to_excluded
+        self.level = agent.logger.level
+
+    def dump(self, step: int = 0) -> None:
+        """Write everything recorded, at the agent's time."""
+        now = self._agent.num_timesteps
+        if "time/total_timesteps" in self.name_to_value:
+            self.record("time/total_timesteps", now, exclude="tensorboard")
+        super().dump(now)
 
 
 class _RateColumn(ProgressColumn):

@@ -10,20 +10,26 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidArchive
 from gym_attrplan.models.examples import Examples
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
 Observations = dict[str, Array]
+
+_FIRST_ROWS = 1_024
+_SEEN = "observation/"
+"""Before every observation key: whatever an environment calls its parts, our columns are others."""
 
 
 class RowBuffer:
     """A ring of rows: the newest stay, the oldest make room.
 
-    Memory is taken as rows come in, not before.
+    Memory is taken as rows come in, at most twice what they need, up to the cap.
 
     Args:
-        parts: Key → space of what a row is made of.
+        parts: Column → space of what a row is made of.
         capacity: Rows kept, fewer if they would take more than ``max_bytes``.
         max_bytes: Bytes kept at most.
 
@@ -43,8 +49,7 @@ class RowBuffer:
         )
         self._capacity = max(1, min(capacity, max_bytes // max(row_bytes, 1)))
         self._rows = {
-            key: np.zeros((self._capacity, *(space.shape or ())), space.dtype)
-            for key, space in parts.items()
+            key: np.zeros((0, *(space.shape or ())), space.dtype) for key, space in parts.items()
         }
         self._n_added = 0
 
@@ -52,20 +57,93 @@ class RowBuffer:
         return min(self._n_added, self._capacity)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(rows.nbytes for rows in self._rows.values())
+
+    @property
     def rows(self) -> Observations:
-        """Key → ``(len, …)`` rows in no particular order."""
+        """Column → ``(len, …)`` rows in no particular order."""
         return {key: rows[: len(self)] for key, rows in self._rows.items()}
 
-    def add(self, rows: Mapping[str, Array]) -> None:
-        """Keep rows ``{key: (n, …)}``; other keys are ignored."""
+    def add(self, rows: Arrays) -> None:
+        """Keep rows ``{column: (n, …)}``; other columns are ignored."""
         n = min(len(rows[next(iter(self._rows))]), self._capacity)
+        self._make_room(min(self._n_added + n, self._capacity))
         places = (self._n_added + np.arange(n)) % self._capacity
         for key, kept in self._rows.items():
             kept[places] = rows[key][-n:] if n else rows[key][:0]
         self._n_added += n
 
+    def _make_room(self, n_rows: int) -> None:
+        there = len(next(iter(self._rows.values())))
+        if n_rows <= there:
+            return
+        size = min(max(n_rows, 2 * there, _FIRST_ROWS), self._capacity)
+        for key, rows in self._rows.items():
+            larger = np.zeros((size, *rows.shape[1:]), rows.dtype)
+            larger[:there] = rows
+            self._rows[key] = larger
 
-class AttemptBuffer(RowBuffer):
+    def to_arrays(self) -> dict[str, Array]:
+        """All rows in their places, and how many were ever added: what :meth:`restore` takes."""
+        return {**self.rows, "n_added": np.array(self._n_added)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Hold what another buffer's :meth:`to_arrays` gave.
+
+        Raises:
+            InvalidArchive: If the columns, their shapes or their types are others.
+        """
+        n_added = int(arrays["n_added"])
+        kept = {key: arrays[key] for key in self._rows if key in arrays}
+        n_rows = min(n_added, self._capacity)
+        for key, rows in self._rows.items():
+            expected = (n_rows, *rows.shape[1:])
+            found = kept[key].shape if key in kept else None
+            if found != expected or kept[key].dtype != rows.dtype:
+                raise InvalidArchive(
+                    f"the rows of {key!r} have shape {expected} and type {rows.dtype}; "
+                    f"received {found}."
+                )
+        self._rows = {key: np.array(kept[key]) for key in self._rows}
+        self._n_added = n_added
+
+
+class ObservationBuffer(RowBuffer):
+    """Rows of an observation beside columns of our own, whatever the observation's keys are.
+
+    Args:
+        seen: Key → space of the parts of an observation.
+        columns: Column → space of what stands beside them.
+        capacity: Rows kept.
+        max_bytes: Of large observations fewer are kept.
+    """
+
+    def __init__(
+        self,
+        seen: Mapping[str, spaces.Space[Any]],
+        columns: Mapping[str, spaces.Space[Any]],
+        *,
+        capacity: int,
+        max_bytes: int,
+    ) -> None:
+        self.keys = list(seen)
+        parts = {_SEEN + key: space for key, space in seen.items()}
+        super().__init__({**parts, **columns}, capacity=capacity, max_bytes=max_bytes)
+
+    @property
+    def observations(self) -> Observations:
+        """Key → ``(len, …)`` rows of the observations."""
+        rows = self.rows
+        return {key: rows[_SEEN + key] for key in self.keys}
+
+    def add_rows(self, observations: Arrays, **columns: Array) -> None:
+        """Keep observations ``{key: (n, …)}``, of which keys not kept are ignored, and columns."""
+        self.add({**{_SEEN + key: observations[key] for key in self.keys}, **columns})
+
+
+class AttemptBuffer(ObservationBuffer):
     """The newest attempts of the hop policy, for the success model to learn from.
 
     A row is the observation at the start, with the goal tried for, and whether it was reached.
@@ -83,8 +161,8 @@ class AttemptBuffer(RowBuffer):
         capacity: int = 30_000,
         max_bytes: int = 256 * 2**20,
     ) -> None:
-        parts = {**observation_space.spaces, "reached": spaces.Box(0, 1, (), np.int8)}
-        super().__init__(parts, capacity=capacity, max_bytes=max_bytes)
+        columns = {"reached": spaces.Box(0, 1, (), np.int8)}
+        super().__init__(observation_space.spaces, columns, capacity=capacity, max_bytes=max_bytes)
 
     @property
     def reached(self) -> npt.NDArray[np.bool_]:
@@ -92,7 +170,7 @@ class AttemptBuffer(RowBuffer):
         return self.rows["reached"].astype(np.bool_)
 
 
-class ExampleBuffer(RowBuffer):
+class ExampleBuffer(ObservationBuffer):
     """What actions did to the attributes, for models of single actions to learn from.
 
     Args:
@@ -110,21 +188,21 @@ class ExampleBuffer(RowBuffer):
         capacity: int = 10_000_000,
         max_bytes: int = 8 * 2**30,
     ) -> None:
-        self._seen = [key for key in observation_space.spaces if key not in GOAL_KEYS]
-        parts = {key: observation_space.spaces[key] for key in self._seen}
-        goal = observation_space.spaces["achieved_goal"]
-        parts |= {"action": action_space, "before": goal, "after": goal}
-        super().__init__(parts, capacity=capacity, max_bytes=max_bytes)
+        parts = observation_space.spaces
+        seen = {key: space for key, space in parts.items() if key not in GOAL_KEYS}
+        goal = parts["achieved_goal"]
+        columns = {"action": action_space, "before": goal, "after": goal}
+        super().__init__(seen, columns, capacity=capacity, max_bytes=max_bytes)
 
-    def add_step(self, observations: Mapping[str, Array], actions: Array, after: IntArray) -> None:
+    def add_step(self, observations: Arrays, actions: Array, after: IntArray) -> None:
         """Keep what actions ``(n, …)`` did in states ``{key: (n, …)}``."""
         before = observations["achieved_goal"]
-        self.add({**observations, "action": actions, "before": before, "after": after})
+        self.add_rows(observations, action=actions, before=before, after=after)
 
     def add_examples(self, examples: Examples) -> None:
         """Keep examples whose rows are arrays."""
         seen = examples.observations
-        rows = seen if isinstance(seen, Mapping) else {self._seen[0]: seen}
+        rows = seen if isinstance(seen, Mapping) else {self.keys[0]: seen}
         rows = {**rows, "achieved_goal": examples.attributes}
         self.add_step(rows, examples.actions, examples.next_attributes)
 
@@ -132,5 +210,4 @@ class ExampleBuffer(RowBuffer):
     def examples(self) -> Examples:
         """All of them."""
         rows = self.rows
-        seen = {key: rows[key] for key in self._seen}
-        return Examples(seen, rows["action"], rows["before"], rows["after"])
+        return Examples(self.observations, rows["action"], rows["before"], rows["after"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import Observations, RandomExplorer
@@ -27,6 +28,8 @@ FLOOR = 0.001
 RANDOM_SHARE = 0.1
 """Of all actions so many stay random: a model that is wrong must get to see that it is."""
 
+_CHUNK = 65_536  # descriptions counted at a time
+
 
 class CuriousExplorer(RandomExplorer):
     """Takes the action whose outcome is expected to earn most, if values pay by their rarity.
@@ -39,24 +42,36 @@ class CuriousExplorer(RandomExplorer):
     Args:
         venv: Worlds that keep what every action did.
         learner: Whose forward model foresees, and whose examples it is fitted to.
-        seed: Of the actions.
+        rng: Draws the actions.
     """
 
-    def __init__(self, venv: VecEnv, learner: InverseLearner, *, seed: int | None = None) -> None:
-        super().__init__(venv, seed=seed)
+    def __init__(self, venv: VecEnv, learner: InverseLearner, *, rng: np.random.Generator) -> None:
+        super().__init__(venv, rng=rng)
         self._learner = learner
-        self._foresight = Foresight(learner.forward, n_candidates=128, rng=self._rng)
-        self._next_fit = FIRST_FIT
-        n_words = learner.forward.head.answers.n_logits
+        self._foresight = Foresight(learner.forward, n_candidates=128, rng=rng)
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: BaseCallback,
+        log_interval: int | None = 1,
+        **unused: Any,
+    ) -> CuriousExplorer:
+        """Take so many steps; what is rare, the examples so far say."""
+        n_words = self._learner.forward.head.answers.n_logits
         self._seen = np.zeros((n_words, n_words))
         self._n_seen = 0
+        before = self._learner.examples.rows["before"]
+        for first in range(0, len(before), _CHUNK):
+            self._count(before[first : first + _CHUNK])
+        super().learn(total_timesteps, callback, log_interval)
+        return self
 
     def _act(self, observations: Observations) -> npt.NDArray[Any]:
         self._count(observations["achieved_goal"])
         n_examples = len(self._learner.examples)
-        if n_examples >= self._next_fit:
+        if n_examples >= max(FIRST_FIT, 2 * int(self._learner.forward.n_examples)):
             self._learner.fit_forward(max_epochs=min(MAX_EPOCHS, 1 + ROWS_A_FIT // n_examples))
-            self._next_fit = 2 * n_examples
         actions = super()._act(observations)
         if self._learner.forward.is_fitted:
             curious = np.flatnonzero(self._rng.random(len(actions)) >= RANDOM_SHARE)

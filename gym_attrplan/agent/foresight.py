@@ -79,16 +79,20 @@ class Foresight:
     Args:
         model: A fitted forward model, or anything else with its ``foresee`` and ``layout``.
         n_candidates: How many actions to draw where they cannot be counted.
-        rng: Draws them.
+        rng: Draws them, except for :meth:`choose`, which has a seed.
     """
 
     def __init__(
-        self, model: ForwardModel, *, n_candidates: int = 256, rng: np.random.Generator
+        self,
+        model: ForwardModel,
+        *,
+        n_candidates: int = 256,
+        rng: np.random.Generator | None = None,
     ) -> None:
         self.model = model
         self._all = model.layout.all_actions()
         self._n_candidates = n_candidates
-        self._rng = rng
+        self._rng = np.random.default_rng(0) if rng is None else rng
 
     @property
     def draws(self) -> bool:
@@ -109,6 +113,7 @@ class Foresight:
         envs: Rows,
         nodes: Rows,
         memory: EpisodeMemory | None,
+        seed: int = 0,
     ) -> Choice:
         """For each row the action whose own cost and the way on from where it leads are least.
 
@@ -123,6 +128,7 @@ class Foresight:
             envs: ``(n,)`` which environment each row is, for the memory.
             nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
             memory: What the running episodes make dearer.
+            seed: Of the candidates: the same seed gives the same choice.
         """
         achieved = observations["achieved_goal"]
 
@@ -142,7 +148,7 @@ class Foresight:
             costs, targets = self._costs(achieved, goals, outcomes, planner)
             return aims.improve(costs + dearer(targets), targets, outcomes)
 
-        return self._best(judge, len(goals))
+        return self._best(judge, len(goals), np.random.default_rng(seed))
 
     def _aims(self, goals: IntArray, planner: Planner, nodes: Rows) -> Aims:
         """The goals themselves, and the neighbours through which the graph would go."""
@@ -171,15 +177,15 @@ class Foresight:
             costs = np.where(stays, np.inf, -outcomes.worth(pairs).astype(np.float64))
             return costs, outcomes.vectors, np.full(costs.shape, -1)
 
-        return self._best(judge, len(achieved))
+        return self._best(judge, len(achieved), self._rng)
 
-    def _best(self, judge: Judge, n: int) -> Choice:
+    def _best(self, judge: Judge, n: int, rng: np.random.Generator) -> Choice:
         """The cheapest of all candidates, by a function that judges them."""
         rows = np.arange(n)
-        candidates = self._candidates(n)
+        candidates = self._candidates(n, rng)
         costs, vectors, targets = judge(candidates)
         if self.model.layout.n_values:
-            again = self._around(candidates, costs)
+            again = self._around(candidates, costs, rng)
             more = judge(again)
             candidates = np.concatenate([candidates, again], axis=1)
             costs, vectors, targets = (
@@ -210,22 +216,25 @@ class Foresight:
         costs[(vectors == achieved[:, None]).all(axis=2)] = np.inf  # nothing would change
         return costs, targets
 
-    def _candidates(self, n: int) -> npt.NDArray[np.float32]:
+    def _candidates(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
         """Actions as models have them: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
         if self._all is not None:
             return self._all
-        drawn = self.model.layout.random_actions(n * self._n_candidates, self._rng)
+        drawn = self.model.layout.random_actions(n * self._n_candidates, rng)
         return drawn.reshape(n, self._n_candidates, -1)
 
     def _around(
-        self, candidates: npt.NDArray[np.float32], costs: npt.NDArray[np.float64]
+        self,
+        candidates: npt.NDArray[np.float32],
+        costs: npt.NDArray[np.float64],
+        rng: np.random.Generator,
     ) -> npt.NDArray[np.float32]:
         """As many actions again, near the best of each row."""
         best = np.argsort(costs, axis=1)[:, :N_BEST]
         rows = np.arange(len(costs))[:, None]
         again = candidates[rows, best].repeat(self._n_candidates // N_BEST, axis=1)
         numbers = again[..., again.shape[2] - self.model.layout.n_values :]
-        numbers += self._rng.normal(0.0, NEARBY, numbers.shape)
+        numbers += rng.normal(0.0, NEARBY, numbers.shape)
         np.clip(numbers, 0.0, 1.0, out=numbers)
         return again
 
@@ -250,7 +259,7 @@ class Foresight:
 
     def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
         """Every outcome that some action makes likely, once: the states' places, the vectors."""
-        foreseen = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"])))
+        foreseen = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"]), self._rng))
         changes = (foreseen.vectors != rows["achieved_goal"][:, None]).any(axis=2)
         state, action = np.nonzero(changes & (foreseen.probs >= MIN_PROB))
         outcome = foreseen.vectors[state, action]

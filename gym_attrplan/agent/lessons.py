@@ -27,7 +27,7 @@ def fit_success_model(agent: AttributePlannerAgent) -> None:
     if agent.success_model is None:
         agent.success_model = new_success_model(agent)
     batch_size = max(512, len(attempts) // 128)
-    agent.success_model.fit(attempts.rows, attempts.reached, batch_size=batch_size)
+    agent.success_model.fit(attempts.observations, attempts.reached, batch_size=batch_size)
     agent._navigator = None
 
 
@@ -52,8 +52,8 @@ def imagine(agent: AttributePlannerAgent) -> None:
     imagination = Foresight(agent.low_level.forward, n_candidates=64, rng=agent.rng)
     n_states = MAX_IMAGINED // imagination.n_actions
     chosen = agent.rng.permutation(len(agent.examples))[:n_states]
-    states = {key: part[chosen] for key, part in agent.examples.rows.items()}
-    states["achieved_goal"] = states["before"]
+    states = {key: part[chosen] for key, part in agent.examples.observations.items()}
+    states["achieved_goal"] = agent.examples.rows["before"][chosen]
     agent.imagined = imagination.imagine(states)
     agent._navigator = None
 
@@ -62,7 +62,7 @@ def foresight(agent: AttributePlannerAgent) -> Foresight | None:
     """What picks actions by where they lead, if there is a fitted forward model."""
     if not agent.options.is_inverse or not agent.low_level.forward.is_fitted:
         return None
-    return Foresight(agent.low_level.forward, rng=agent.rng)
+    return Foresight(agent.low_level.forward)
 
 
 def planning_graph(agent: AttributePlannerAgent) -> TransitionCounts:

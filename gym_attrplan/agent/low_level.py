@@ -91,9 +91,9 @@ def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplor
         agent.env, agent.counts, formula, scale=options.bonus_scale, examples=agent.examples
     )
     if options.exploration == "surprise":
-        return CuriousExplorer(worlds, agent.low_level, seed=options.seed)
+        return CuriousExplorer(worlds, agent.low_level, rng=agent.rng)
     if formula is None:
-        return RandomExplorer(worlds, seed=options.seed)
+        return RandomExplorer(worlds, rng=agent.rng)
     kwargs = {**hop_defaults(PPO, agent.action_space), **options.exploration_kwargs}
     return build(PPO, options.policy, worlds, kwargs, anneal=False, **_common(options))
 

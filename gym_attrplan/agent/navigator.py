@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -94,6 +95,7 @@ class Journey:
         memory: What this episode made dearer.
         tries: Which actions it tried where.
         n_pushes: Steps in which some hop was tried again with sampled actions.
+        n_choices: Times that the forward model has chosen: the seed of its candidates.
     """
 
     goals: IntArray
@@ -108,6 +110,7 @@ class Journey:
     actions: npt.NDArray[Any] | None = None
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
     n_pushes: int = 0
+    n_choices: int = 0
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
@@ -175,6 +178,8 @@ class Navigator:
         if journey is None or len(journey.goals) != len(goals):
             journey = Journey.begin(achieved, goals, self.options.retry_cost)
             new_episode = np.ones(len(goals), np.bool_)
+        else:
+            journey = copy.deepcopy(journey)  # the same state given again has the same answer
         asked_anew = new_episode | (goals != journey.goals).any(axis=1)
         moved = (achieved != journey.starts).any(axis=1) & ~asked_anew
         failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~asked_anew
@@ -270,7 +275,9 @@ class Navigator:
             envs=rows,
             nodes=nodes,
             memory=journey.memory if self.options.memory else None,
+            seed=journey.n_choices,
         )
+        journey.n_choices += 1
         if journey.actions is None:
             shape = (len(journey.goals), *choice.actions.shape[1:])
             journey.actions = np.zeros(shape, choice.actions.dtype)

@@ -261,7 +261,7 @@ class HopVecEnv(VecEnvWrapper):
         tried = ended & (self._goals != self._starts).any(axis=1)
         self.counts.attempt(self._starts[tried], self._goals[tried], reached[tried])
         rows = {key: part[tried] for key, part in self._start_rows.items()}
-        self.attempts.add({**rows, "reached": reached[tried]})
+        self.attempts.add_rows(rows, reached=reached[tried])
         self._n_hops += int(tried.sum())
         self._n_reached += int(reached[tried].sum())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,19 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.utils import configure_logger
+from stable_baselines3.common.utils import configure_logger, get_device, set_random_seed
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
 from gym_attrplan.agent import advice, lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
+from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
-from gym_attrplan.agent.retries import searching_actions
+from gym_attrplan.agent.retries import searching_actions, wandering_actions
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space
 from gym_attrplan.attributes import FREE, GoalLike
@@ -80,13 +82,14 @@ class AttributePlannerAgent:
         self.steps_done = {"explore": 0, "hop": 0}
         self.success_model: SuccessModel | None = None
         self.imagined: TransitionCounts | None = None
+        self.normalization: dict[str, npt.NDArray[Any]] | None = None
         self._logger: Logger | None = None
         self._custom_logger = False
         self._navigator: Navigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
 
-    def _set_up(self, venv: VecEnv, counts: TransitionCounts | None = None) -> None:
+    def _set_up(self, venv: VecEnv) -> None:
         """Build both algorithms on the worlds, so that whatever does not fit is said at once."""
         options = self.options
         self.env: VecEnv = venv
@@ -96,7 +99,7 @@ class AttributePlannerAgent:
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.action_choices = action_choices(venv)
-        self.counts = TransitionCounts(self.attribute_space) if counts is None else counts
+        self.counts = TransitionCounts(self.attribute_space)
         self.attempts = AttemptBuffer(
             self.observation_space, capacity=500_000 if options.is_inverse else 30_000
         )
@@ -141,8 +144,11 @@ class AttributePlannerAgent:
         Ctrl-C keeps everything learned so far: the agent can be saved, asked and trained on.
         """
         if reset_num_timesteps:
-            self.num_timesteps = 0
+            self.num_timesteps = self.low_level.num_timesteps = self.explorer.num_timesteps = 0
             self.steps_done = {"explore": 0, "hop": 0}
+        if self.options.seed is not None:
+            self._seed_all()
+        self.counts.compact()  # draws go by its order, which a loaded agent has
         verbose, log = self.options.verbose, self.options.tensorboard_log
         if self._logger is None or (reset_num_timesteps and not self._custom_logger):
             self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
@@ -160,6 +166,13 @@ class AttributePlannerAgent:
         inner.on_training_end()
         self._report()
         return self
+
+    def _seed_all(self) -> None:
+        """Draw a new seed for everything random, so that a loaded agent draws as this one would."""
+        seed = int(self.rng.integers(2**31))
+        set_random_seed(seed, using_cuda=get_device(self.options.device).type == "cuda")
+        self.action_space.seed(seed)
+        self.env.seed(seed)
 
     def add_examples(self, examples: Examples) -> None:
         """Take over what actions did elsewhere, in a log or a simulator, as if explored here.
@@ -239,7 +252,10 @@ class AttributePlannerAgent:
         if len(lost):
             rows = {key: part[lost] for key, part in batch.items()}
             rows["desired_goal"] = np.full_like(rows["desired_goal"], FREE)
-            actions[lost] = self.explorer.predict(rows, deterministic=False)[0]
+            if deterministic:
+                actions[lost] = wandering_actions(self.explorer, rows, journey, lost)
+            else:
+                actions[lost] = self.explorer.predict(rows, deterministic=False)[0]
         return (actions[0] if single else actions), journey
 
     def _hop(
@@ -329,13 +345,23 @@ class AttributePlannerAgent:
                 raise InvalidEnvironment(
                     f"the agent was made for the {name} {one}; this environment has {other}."
                 )
-        weights = storage.weights_of(self)
-        self._set_up(venv, self.counts)
-        storage.give_weights(self, weights)
+        learned = Learned.by(self)
+        self._set_up(venv)
+        learned.give_to(self)
 
-    def save(self, path: str | Path) -> None:
-        """Write everything learned into one zip of plain data, whole or not at all."""
-        storage.save(self, path)
+    def save(self, path: str | Path, include: Collection[str] = ("attempts", "examples")) -> None:
+        """Write everything learned into one zip of plain data, whole or not at all.
+
+        Args:
+            path: The zip; ``.zip`` is added if it is missing.
+            include: What of the agent's experience to keep beside what it learned from it:
+                ``"attempts"``, ``"examples"`` and ``"replay_buffer"`` (of DQN, SAC, …; it may be
+                large). A loaded agent that has all of them trains on as if never saved.
+
+        Raises:
+            InvalidOption: If ``include`` names anything else.
+        """
+        storage.save(self, path, include)
 
     @classmethod
     def load(cls, path: str | Path, env: Worlds | None = None, **changes: Any) -> Any:

@@ -12,6 +12,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 
+from gym_attrplan.agent.actors import RandomExplorer, random_actions
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.navigator import Journey
 from gym_attrplan.graph import EpisodeMemory
@@ -47,6 +48,31 @@ def searching_actions(
         actions[again] = _pushed_actions(model, retried, journey.n_pushes // PUSH_STEPS)
         journey.n_pushes += 1
     return actions
+
+
+def wandering_actions(
+    explorer: BaseAlgorithm | RandomExplorer,
+    observations: Observations,
+    journey: Journey,
+    envs: npt.NDArray[np.int64],
+) -> npt.NDArray[Any]:
+    """Where no plan leads on: the explorer's actions, varied from step to step but reproducible.
+
+    Args:
+        explorer: What explores.
+        observations: ``{key: (n, …)}``.
+        journey: What the episodes have tried.
+        envs: ``(n,)`` which environment of the journey each row is.
+    """
+    if isinstance(explorer, RandomExplorer):
+        seeds = np.stack([_fingerprints(observations), journey.n_steps[envs]], axis=1)
+        space = explorer.action_space
+        draws = [random_actions(space, 1, np.random.default_rng(seed)) for seed in seeds]
+        return np.concatenate(draws)
+    if knows_action_probs(explorer):
+        return least_tried_actions(explorer, observations, journey.tries, envs)
+    journey.n_pushes += 1
+    return _pushed_actions(explorer, observations, journey.n_pushes // PUSH_STEPS)
 
 
 def knows_action_probs(model: BaseAlgorithm | InverseLearner) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
+from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from gym_attrplan.agent import advice
-from gym_attrplan.agent.bridge import BridgeCallback
+from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
 from gym_attrplan.algorithms import SpreadEpisodes
 
 if TYPE_CHECKING:
@@ -69,9 +71,8 @@ class Training:
             on_rollout=self._end_rollout,
             progress=self._progress,
         )
-        model.set_logger(agent.logger)
-        model.num_timesteps = agent.num_timesteps
-        model._last_obs = None  # the worlds may have been used since: start new episodes
+        model.set_logger(AgentLogger(agent))
+        _start_new_episodes(model)
         self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
         both = CallbackList([SpreadEpisodes(), bridge])
         model.learn(n_steps, both, log_interval=self._log_interval, reset_num_timesteps=False)
@@ -94,3 +95,17 @@ class Training:
         n_hops, n_reached = self._agent.hops.take_tally()
         success = n_reached / max(1, n_hops)
         return {"success": success, "hops": n_hops, "edges": self._agent.counts.n_edges}
+
+
+def _start_new_episodes(model: Any) -> None:
+    """Have a learner begin anew in environments that may have been used since it last stepped."""
+    model._last_obs = None
+    buffer = getattr(model, "replay_buffer", None)
+    if buffer is None:
+        return
+    if buffer.size() == 0:  # loaded without its buffer, it must see enough first, as it did once
+        model.learning_starts += model.num_timesteps
+    if isinstance(buffer, HerReplayBuffer):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The last trajectory in the replay buffer")
+            buffer.truncate_last_trajectory()

@@ -89,6 +89,7 @@ class SpacesOnly(VecEnv):
         action_space: Of a single world.
         attributes: Of a single world.
         action_choices: Scores of choices at the front of an action.
+        n_envs: How many there were.
     """
 
     def __init__(
@@ -97,11 +98,13 @@ class SpacesOnly(VecEnv):
         action_space: spaces.Space[Any],
         attributes: AttributeSpace,
         action_choices: int = 0,
+        *,
+        n_envs: int = 1,
     ) -> None:
         self.attribute_space = attributes
         self.action_choices = action_choices
         self.terminate_on_success = True
-        super().__init__(1, observation_space, action_space)
+        super().__init__(n_envs, observation_space, action_space)
 
     def reset(self) -> Any:
         """Refused: there are no worlds."""
@@ -123,9 +126,8 @@ class SpacesOnly(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of the stand-in itself."""
-        if attr_name == "render_mode":
-            return [None]
-        return [getattr(self, attr_name)]
+        value = None if attr_name == "render_mode" else getattr(self, attr_name)
+        return [value] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of the stand-in."""
@@ -137,4 +139,4 @@ class SpacesOnly(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
         """There is no environment to be wrapped."""
-        return [False]
+        return [False] * len(list(self._get_indices(indices)))

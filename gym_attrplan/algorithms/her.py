@@ -62,8 +62,9 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
     ) -> DictReplayBufferSamples:
         # Both samplings of goals must draw the same ones, so SB3's own is given ours to return.
         goals = super()._sample_goals(batch_indices, env_indices)
-        self._chosen_goals = goals
+        self._chosen_goals: npt.NDArray[Any] | None = goals
         samples = super()._get_virtual_samples(batch_indices, env_indices, env)
+        self._chosen_goals = None
         achieved = self.next_observations["achieved_goal"][batch_indices, env_indices]
         ended = self.env_terminated[batch_indices, env_indices]
         assert self.env is not None  # SB3 has just said so, with a message
@@ -80,6 +81,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
     def _sample_goals(
         self, batch_indices: npt.NDArray[Any], env_indices: npt.NDArray[Any]
     ) -> npt.NDArray[Any]:
+        assert self._chosen_goals is not None
         return self._chosen_goals
 
 

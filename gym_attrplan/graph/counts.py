@@ -281,11 +281,18 @@ class TransitionCounts:
         Raises:
             InvalidGraph: If an array is missing or the arrays are no graph over ``space``.
         """
-        index, store, total, decay = storage.read_arrays(space, arrays)
         counts = cls(space)
-        counts.index, counts._store, counts.total, counts._decay = index, store, total, decay
-        counts.version = 1
+        counts.restore(arrays)
         return counts
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+
+        Raises:
+            InvalidGraph: If an array is missing or the arrays are no graph over the space.
+        """
+        self.index, self._store, self.total, self._decay = storage.read_arrays(self.space, arrays)
+        self._changed()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one ``.npz`` file, space included, without pickle; an old one is replaced last."""

@@ -1,0 +1,257 @@
+"""Learned: everything an agent needs to go on learning, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.running_mean_std import RunningMeanStd
+from stable_baselines3.common.vec_env import VecNormalize
+
+from gym_attrplan.agent import advice
+from gym_attrplan.agent.lessons import new_success_model
+from gym_attrplan.error import InvalidArchive
+
+if TYPE_CHECKING:
+    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+
+Tensors = dict[str, torch.Tensor]
+Arrays = dict[str, npt.NDArray[Any]]
+
+EXPERIENCE = ("attempts", "examples", "replay_buffer")
+"""What was experienced, which a file may leave out; everything else is always kept."""
+
+_CLOCKS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
+"""What SB3's learners count: schedules, target updates and delayed updates go by it."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an agent has learned and experienced, and where its clocks and random draws stand.
+
+    Attributes:
+        progress: Clocks and the random state, as values that JSON takes.
+        skeleton: Networks and optimisers, with a name in place of each tensor.
+        tensors: Name → tensor.
+        arrays: ``counts``, ``imagined``, ``normalization`` and what of :data:`EXPERIENCE` there
+            is, each name → array.
+    """
+
+    progress: dict[str, Any]
+    skeleton: Any
+    tensors: Tensors
+    arrays: dict[str, Arrays] = field(default_factory=dict)
+
+    @classmethod
+    def by(cls, agent: AttributePlannerAgent, include: Collection[str] = EXPERIENCE) -> Learned:
+        """What the agent has learned, with those parts of its experience that ``include`` names."""
+        progress = {
+            "num_timesteps": agent.num_timesteps,
+            "steps_done": dict(agent.steps_done),
+            "random_state": agent.rng.bit_generator.state,
+            "clocks": {name: _clocks_of(model) for name, model in _models(agent).items()},
+        }
+        tensors: Tensors = {}
+        skeleton = _take_apart(_weights_of(agent), "", tensors, {})
+        arrays = {"counts": agent.counts.to_arrays()}
+        if agent.imagined is not None:
+            arrays["imagined"] = agent.imagined.to_arrays()
+        if (normalization := normalization_of(agent)) is not None:
+            arrays["normalization"] = normalization
+        for name, part in _experience(agent).items():
+            if name in include:
+                arrays[name] = _replayed(part) if name == "replay_buffer" else part.to_arrays()
+        return cls(progress, skeleton, tensors, arrays)
+
+    def give_to(self, agent: AttributePlannerAgent) -> None:
+        """Have an agent of the same kind go on from here.
+
+        Raises:
+            InvalidArchive: If this is not of an agent of that kind.
+        """
+        agent.counts.restore(self.arrays["counts"])
+        if "imagined" in self.arrays:
+            agent.imagined = type(agent.counts).from_arrays(
+                agent.attribute_space, self.arrays["imagined"]
+            )
+        _give_weights(agent, _put_together(self.skeleton, self.tensors))
+        agent.num_timesteps = int(self.progress["num_timesteps"])
+        done = self.progress["steps_done"]
+        agent.steps_done = {phase: int(done[phase]) for phase in agent.steps_done}
+        agent.rng.bit_generator.state = self.progress["random_state"]
+        for name, model in _models(agent).items():
+            for clock, value in self.progress["clocks"][name].items():
+                if clock in _CLOCKS:
+                    setattr(model, clock, int(value))
+        for name, part in _experience(agent).items():
+            if name in self.arrays:
+                restore = _replay if name == "replay_buffer" else type(part).restore
+                restore(part, self.arrays[name])
+        _normalize(agent, self.arrays.get("normalization"))
+        agent._navigator = None
+
+
+def _models(agent: AttributePlannerAgent) -> dict[str, Any]:
+    return {"low_level": agent.low_level, "explorer": agent.explorer}
+
+
+def _clocks_of(model: Any) -> dict[str, int]:
+    return {name: int(getattr(model, name)) for name in _CLOCKS if hasattr(model, name)}
+
+
+def _experience(agent: AttributePlannerAgent) -> dict[str, Any]:
+    """The buffers that the agent has."""
+    parts = {
+        "attempts": agent.attempts,
+        "examples": agent.examples,
+        "replay_buffer": getattr(agent.low_level, "replay_buffer", None),
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+# --- networks -----------------------------------------------------------------------------------
+
+
+def _weights_of(agent: AttributePlannerAgent) -> dict[str, Any]:
+    """Everything that networks and optimisers hold."""
+    weights: dict[str, Any] = {}
+    for name, model in _models(agent).items():
+        if hasattr(model, "get_parameters"):
+            weights[name] = {"parameters": model.get_parameters(), "variables": _variables(model)}
+    if agent.success_model is not None:
+        weights["success"] = agent.success_model.state_dict()
+    return weights
+
+
+def _variables(model: Any) -> dict[str, torch.Tensor]:
+    """Tensors that SB3 keeps beside its networks, such as SAC's weight of entropy."""
+    names = model._get_torch_save_params()[1] if isinstance(model, BaseAlgorithm) else []
+    return {name: getattr(model, name).detach() for name in names}
+
+
+def _give_weights(agent: AttributePlannerAgent, weights: dict[str, Any]) -> None:
+    for name, model in _models(agent).items():
+        if hasattr(model, "get_parameters"):
+            model.set_parameters(weights[name]["parameters"], exact_match=True)
+            for key, variable in _variables(model).items():
+                variable.copy_(weights[name]["variables"][key])
+    if "success" in weights:
+        agent.success_model = new_success_model(agent)
+        agent.success_model.load_state_dict(weights["success"])
+
+
+def _take_apart(value: Any, path: str, tensors: Tensors, known: dict[Any, str]) -> Any:
+    """A nested value as JSON, with its tensors put aside under their paths.
+
+    SB3 lists the trunk that actor and critic share three times over; it is put aside once.
+    """
+    if isinstance(value, torch.Tensor):
+        place = (value.data_ptr(), value.shape, value.dtype) if value.numel() else path
+        if place not in known:
+            known[place] = path
+            tensors[path] = value.detach().cpu().contiguous().clone()
+        return {"tensor": known[place]}
+    if isinstance(value, dict):
+        parts = [(key, f"{path}/{key}", one) for key, one in value.items()]
+        return {"dict": [[key, _take_apart(one, at, tensors, known)] for key, at, one in parts]}
+    if isinstance(value, (list, tuple)):
+        return [_take_apart(one, f"{path}/{i}", tensors, known) for i, one in enumerate(value)]
+    return value
+
+
+def _put_together(value: Any, tensors: Tensors) -> Any:
+    if isinstance(value, dict) and "tensor" in value:
+        return tensors[value["tensor"]]
+    if isinstance(value, dict):
+        return {key: _put_together(one, tensors) for key, one in value["dict"]}
+    if isinstance(value, list):
+        return [_put_together(one, tensors) for one in value]
+    return value
+
+
+# --- replay buffers -----------------------------------------------------------------------------
+
+
+def _replayed(buffer: ReplayBuffer) -> Arrays:
+    """An SB3 replay buffer as arrays, without the rows that are still empty."""
+    n_rows = buffer.buffer_size if buffer.full else buffer.pos
+    filled = {
+        name: array[:n_rows] if len(array) == buffer.buffer_size else array
+        for name, array in _columns(buffer).items()
+    }
+    return {**filled, "pos": np.array(buffer.pos), "full": np.array(buffer.full)}
+
+
+def _replay(buffer: ReplayBuffer, arrays: Arrays) -> None:
+    """Fill an SB3 replay buffer with what :func:`_replayed` gave."""
+    columns = _columns(buffer)
+    n_envs = arrays["rewards"].shape[1]
+    if n_envs != buffer.n_envs:
+        advice.warn(
+            [
+                f"the replay buffer holds the steps of {n_envs} environments and is left behind: "
+                f"there are {buffer.n_envs} now. Give as many to keep it."
+            ]
+        )
+        return
+    for name, column in columns.items():
+        found = arrays[name]
+        if found.shape[1:] != column.shape[1:] or len(found) > len(column):
+            raise InvalidArchive(
+                f"{name} of the replay buffer has rows of shape {column.shape[1:]}, at most "
+                f"{len(column)}; received {found.shape}."
+            )
+        column[: len(found)] = found
+    buffer.pos, buffer.full = int(arrays["pos"]), bool(arrays["full"])
+    if not 0 <= buffer.pos < buffer.buffer_size:
+        raise InvalidArchive(f"pos of the replay buffer is a row of it; received {buffer.pos}.")
+
+
+def _columns(buffer: ReplayBuffer) -> Arrays:
+    """The arrays of an SB3 replay buffer; infos, which are objects, are not kept."""
+    columns: Arrays = {}
+    for name, value in vars(buffer).items():
+        parts = value if isinstance(value, dict) else {"": value}
+        for key, part in parts.items():
+            if isinstance(part, np.ndarray) and part.dtype != object:
+                columns[f"{name}/{key}" if key else name] = part
+    return columns
+
+
+# --- observations normalised by running statistics ----------------------------------------------
+
+
+def normalization_of(agent: AttributePlannerAgent) -> Arrays | None:
+    """The statistics of the agent's ``VecNormalize``, or those that wait for one."""
+    venv = agent.get_vec_normalize_env()
+    if venv is None:
+        return agent.normalization
+    arrays: Arrays = {}
+    for name, statistics in _statistics(venv).items():
+        for part in ("mean", "var", "count"):
+            arrays[f"{name}/{part}"] = np.asarray(getattr(statistics, part))
+    return arrays
+
+
+def _normalize(agent: AttributePlannerAgent, arrays: Arrays | None) -> None:
+    """Give statistics to the agent's ``VecNormalize``; without one they wait for it."""
+    agent.normalization = arrays
+    venv = agent.get_vec_normalize_env()
+    if venv is None or arrays is None:
+        return
+    for name, statistics in _statistics(venv).items():
+        statistics.mean = np.array(arrays[f"{name}/mean"])
+        statistics.var = np.array(arrays[f"{name}/var"])
+        statistics.count = float(arrays[f"{name}/count"])
+
+
+def _statistics(venv: VecNormalize) -> dict[str, RunningMeanStd]:
+    observed = getattr(venv, "obs_rms", None) or {}
+    parts = observed if isinstance(observed, dict) else {"": observed}
+    return {"returns": venv.ret_rms, **{f"seen/{key}": one for key, one in parts.items()}}

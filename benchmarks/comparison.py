@@ -23,7 +23,7 @@ def render(results: Results) -> str:
 
 
 def _table(table: Table) -> str:
-    head = ["method", f"{table.unit}, seeds", *table.columns]
+    head = ["method", f"{table.unit}; seeds", *table.columns]
     rows = list_table([head, *(_row(row) for row in table.rows)])
     return "\n".join([table.title, "~" * len(table.title), "", table.about, "", rows])
 
@@ -45,8 +45,7 @@ def rate(measured: Measured) -> str:
 def _row(row: Row) -> list[str]:
     name = f"{row.name}, {row.data}" if row.data else row.name
     figures = [cell.ours for cell in row.cells if cell.ours]
-    seeds = {len(one.lines) for one in figures}
-    counts = " or ".join(str(n) for n in sorted(seeds))
+    counts = " or ".join(sorted({one.runs for one in figures}))
     budgets = " or ".join(f"{budget:,}" for budget in row.budgets)
     return [name, f"{budgets}; {counts}" if figures else "—", *(_cell(one) for one in row.cells)]
 

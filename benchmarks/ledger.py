@@ -1,7 +1,8 @@
 """Results are files: every benchmark appends its figures, one JSON line each; nothing edits them.
 
-The README's table, the report and the tests read these lines and nothing else. Of several lines
-with the same (suite, env, task, method, budget, seed) the newest counts.
+The README's table, the report and the tests read these lines and nothing else. All lines with the
+same (suite, env, task, method, budget, seed) count, pooled, unless ``results/changes.json`` says
+since when the code is another, and why.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gym_attrplan.report.results import Results, read_lines
+from gym_attrplan.report.results import Results, read_changes, read_lines
 
 RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
 PACKAGES = (
@@ -89,9 +90,11 @@ def _is_cut(path: Path) -> bool:
 
 
 def read(suite: str) -> list[dict[str, Any]]:
-    """The lines that count: the newest for each (suite, env, task, method, budget, seed)."""
+    """The lines that count: of each (env, task, method, budget, seed) all with the newest code."""
     path = RESULTS / f"{suite}.jsonl"
-    return list(Results(read_lines(path)).lines) if path.exists() else []
+    if not path.exists():
+        return []
+    return list(Results(read_lines(path), read_changes(RESULTS)).lines)
 
 
 def is_measured(suite: str, **key: Any) -> bool:

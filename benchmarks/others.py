@@ -32,10 +32,11 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks, wilson_interval
+from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
 from gym_attrplan.agent.low_level import defaults, hop_defaults, policy_defaults
 from gym_attrplan.attributes.library.grid_words import GridWords
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
+from gym_attrplan.report.results import Measured
 
 SUITE = "others"
 
@@ -218,7 +219,7 @@ def build_rival(method: str, venv: VecEnv, **common: Any) -> BaseAlgorithm:
 
 def our_seconds(env_id: str, budget: int, seed: int) -> float:
     """How long our agent trained."""
-    for line in read(SUITE):
+    for line in reversed(read(SUITE)):  # the newest: it is this machine's
         if (line["env"], line["method"], line["budget"], line["seed"]) == (
             env_id,
             "ap",
@@ -270,11 +271,11 @@ def print_table() -> None:
             line
         )
     for (env_id, task, budget, method), lines in sorted(rows.items()):
-        n, solved = (sum(line[k] for line in lines) for k in ("n", "successes"))
-        low, high = wilson_interval(solved, n)
+        found = Measured(tuple(lines))
+        low, high = found.interval
         print(
-            f"{env_id:28} {task:44} {method:8} {budget:>9,}  {solved / n:6.1%} "
-            f"({low:.1%} to {high:.1%}), {len(lines)} seeds"
+            f"{env_id:28} {task:44} {method:8} {budget:>9,}  {found.percent:5.1f}% "
+            f"({low:.1f} to {high:.1f}), {found.runs}"
         )
 
 

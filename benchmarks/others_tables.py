@@ -64,14 +64,20 @@ def render(results: Results) -> str:
 def _tasks(results: Results) -> str:
     rows = [["environment", "asked for", "seen by all", "steps, ours and theirs", "ours", *RIVALS]]
     for world in WORLDS:
-        figures = [
-            find(results, world, "ap"),
-            *(best(results, world, methods) for methods in RIVALS.values()),
-        ]
-        cells = [rate(one) if one else "—" for one in figures]
+        ours = find(results, world, "ap")
+        rivals = [best(results, world, methods) for methods in RIVALS.values()]
+        cells = [rate(one) if one else "—" for one in (ours, *rivals)]
+        if ours and (timed := rivals[-1]):  # SAC's limit is time, not steps
+            cells[-1] += f" in {_seconds(timed)}, ours {_seconds(ours)}"
         steps = f"{world.budget:,}, {world.rivals_budget:,}"
         rows.append([f"``{world.env}``", world.task, world.seen, steps, *cells])
     return list_table(rows)
+
+
+def _seconds(figure: Measured) -> str:
+    """How long the runs of a figure were trained."""
+    times = [line["extra"]["train_seconds"] for line in figure.lines]
+    return f"{min(times):.0f} to {max(times):.0f} s"
 
 
 def _other_goals(results: Results) -> str:

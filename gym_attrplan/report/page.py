@@ -61,7 +61,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Finding:
-    """A figure that is no success rate: the paper's, and the values of our seeds."""
+    """A figure that is no success rate: the paper's, and the values of our runs."""
 
     world: str
     what: str
@@ -73,7 +73,7 @@ class Finding:
 
     @property
     def mean(self) -> float:
-        """Over seeds."""
+        """Over runs."""
         return sum(self.values) / len(self.values)
 
 
@@ -123,12 +123,13 @@ def tip(cell: Cell, table: Table) -> str:
     lines = [cell.column]
     if cell.ours:
         budget = f"{cell.ours.budget:,} {table.unit}" if cell.ours.budget else "no training"
-        lines.append(f"ours, {budget}, {len(cell.ours.lines)} seeds")
+        lines.append(f"ours, {budget}, {cell.ours.runs}")
         if cell.is_rate:
             low, high = cell.ours.interval
             lines[-1] += f", {cell.ours.n:,} tasks"
             lines.append(f"{cell.ours.percent:.2f}%, 95% interval {low:.2f} to {high:.2f}")
-            lines += [f"seed {seed}: {value:.1f}%" for seed, value in cell.ours.seeds.items()]
+            rates = [(one["seed"], 100 * one["successes"] / one["n"]) for one in cell.ours.lines]
+            lines += [f"seed {seed}: {rate:.1f}%" for seed, rate in rates]
         else:
             lines += [f"seed {line['seed']}: {line['value']:,.0f}" for line in cell.ours.lines]
         lines.append(f"commit {cell.ours.lines[-1]['commit']}")

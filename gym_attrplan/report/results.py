@@ -1,11 +1,13 @@
-"""Results as the benchmarks wrote them: JSON lines, of which the newest with equal keys count."""
+"""Results as the benchmarks wrote them: JSON lines; all runs with the newest code count."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +23,9 @@ KEY = ("suite", "env", "task", "method", "budget", "seed")
 FIELDS = (*KEY, "n", "successes", "value", "unit", "extra")
 PROVENANCE = ("command", "commit", "versions", "machine", "date")
 
+CHANGES = "changes.json"
+"""The file beside the results that says since when, and why, older figures no longer count."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -32,13 +37,48 @@ class Source:
     method: str | None = None
     budget: int | None = None
 
+    def has(self, line: Line) -> bool:
+        """Whether a line is from here."""
+        return all(line[key] == value for key, value in vars(self).items() if value is not None)
+
+
+@dataclass(frozen=True)
+class CodeChange:
+    """A change of the code after which older figures no longer count.
+
+    Args:
+        source: Which figures it affects.
+        since: The date, as lines have it, of the first line that the new code may have written.
+        reason: What changed.
+    """
+
+    source: Source
+    since: str
+    reason: str
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> CodeChange:
+        """From an entry of :data:`CHANGES`: the parts of a source, ``since`` and ``reason``.
+
+        Raises:
+            InvalidData: If a part is missing or unknown, or ``since`` is no date.
+        """
+        known = {field.name for field in fields(Source)}
+        parts = {key: value for key, value in entry.items() if key not in ("since", "reason")}
+        if not entry.get("reason") or not _is_date(entry.get("since")) or not parts.keys() <= known:
+            raise InvalidData(
+                f"an entry of {CHANGES} has 'since' (an ISO date), 'reason' (what changed) and any "
+                f"of {sorted(known)}; received {entry}."
+            )
+        return cls(Source(**parts), entry["since"], entry["reason"])
+
 
 @dataclass(frozen=True)
 class Measured:
-    """One figure of ours: the lines of all its seeds together.
+    """One figure of ours: the lines of all its runs together.
 
     Args:
-        lines: Equal in all but the seed.
+        lines: Equal in all but the seed; several runs may share one.
 
     Example:
         >>> lines = [{"seed": seed, "n": 100, "successes": 90 + seed} for seed in (0, 2)]
@@ -51,7 +91,7 @@ class Measured:
 
     @property
     def n(self) -> int:
-        """Tasks, over all seeds; 0 for figures that are no success rates."""
+        """Tasks, over all runs; 0 for figures that are no success rates."""
         return sum(line.get("n") or 0 for line in self.lines)
 
     @property
@@ -71,12 +111,22 @@ class Measured:
 
     @property
     def seeds(self) -> dict[int, float]:
-        """The percentage of each seed."""
-        return {line["seed"]: 100 * line["successes"] / line["n"] for line in self.lines}
+        """The percentage of each seed, over all its runs."""
+        by_seed: dict[int, list[Line]] = defaultdict(list)
+        for line in self.lines:
+            by_seed[line["seed"]].append(line)
+        return {seed: Measured(tuple(lines)).percent for seed, lines in by_seed.items()}
+
+    @property
+    def runs(self) -> str:
+        """Number of seeds, and of runs where a seed has several."""
+        n_seeds = len({line["seed"] for line in self.lines})
+        seeds = f"{n_seeds} seed{'s' if n_seeds > 1 else ''}"
+        return seeds if n_seeds == len(self.lines) else f"{seeds}, {len(self.lines)} runs"
 
     @property
     def value(self) -> float:
-        """The mean over seeds of a figure that is no success rate."""
+        """The mean over runs of a figure that is no success rate."""
         return sum(float(line["value"]) for line in self.lines) / len(self.lines)
 
     @property
@@ -93,41 +143,50 @@ class Measured:
 
 
 class Results:
-    """The lines that count.
+    """The lines that count: of each figure all runs with the newest code.
+
+    Lines with the same :data:`KEY` are runs of the same code unless a change says otherwise. Lines
+    from before a change count as long as nothing was measured after it.
 
     Args:
         lines: As the benchmarks wrote them, older ones included.
+        changes: Since when, and why, older lines no longer count.
 
     Example:
-        >>> line = {key: None for key in FIELDS} | {"suite": "grids", "date": "2026-01-01"}
-        >>> old, new = line | {"n": 9, "successes": 1}, line | {"n": 9, "successes": 9}
+        >>> line = {key: None for key in FIELDS} | {"suite": "grids", "seed": 0, "n": 10}
+        >>> old = line | {"successes": 1, "date": "2026-01-01"}
+        >>> new = line | {"successes": 9, "date": "2026-01-03"}
         >>> Results([old, new]).find(Source("grids")).percent
-        100.0
+        50.0
+        >>> change = CodeChange(Source("grids"), "2026-01-02", "another planner")
+        >>> Results([old, new], [change]).find(Source("grids")).percent
+        90.0
     """
 
-    def __init__(self, lines: Iterable[Line]) -> None:
-        by_date = sorted(lines, key=lambda line: line["date"])  # stable: of one date the later line
-        self.lines = tuple({tuple(line[key] for key in KEY): line for line in by_date}.values())
+    def __init__(self, lines: Iterable[Line], changes: Sequence[CodeChange] = ()) -> None:
+        by_key: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
+        for line in sorted(lines, key=lambda line: line["date"]):
+            by_key[tuple(line[key] for key in KEY)].append(line)
+        self.lines = tuple(one for own in by_key.values() for one in _newest_code(own, changes))
 
     @classmethod
     def read(cls, folder: str | Path) -> Results:
-        """All ``*.jsonl`` of a folder.
+        """All ``*.jsonl`` of a folder, with the changes noted beside them.
 
         Raises:
-            InvalidData: If there is no such folder, or a line is not a figure. A line that was
-                cut off, as by a benchmark that was killed, is left out with a warning.
+            InvalidData: If there is no such folder, or a line is not a figure, or a change is not
+                one. A line that was cut off, as by a benchmark that was killed, is left out with a
+                warning.
         """
         path = Path(folder)
         if not path.is_dir():
             raise InvalidData(f"results are a folder of *.jsonl files; there is no folder {path}.")
-        return cls(
-            line for file in sorted(path.glob("*.jsonl")) for line in read_lines(file) if line
-        )
+        lines = (line for file in sorted(path.glob("*.jsonl")) for line in read_lines(file))
+        return cls(lines, read_changes(path))
 
     def select(self, source: Source) -> list[Line]:
         """The lines from a source."""
-        wanted = {key: value for key, value in vars(source).items() if value is not None}
-        return [line for line in self.lines if all(line[k] == v for k, v in wanted.items())]
+        return [line for line in self.lines if source.has(line)]
 
     def find(self, *sources: Source, budget: int | None = None) -> Measured | None:
         """The figure of the first source that has one, None if none has.
@@ -146,9 +205,11 @@ class Results:
         return None
 
     def reason(self, *sources: Source) -> str | None:
-        """Why a method cannot do what a source asks of it, if its benchmark says so."""
-        lines = (line for source in sources for line in self.select(source))
-        return next((line["extra"]["cannot"] for line in lines if "cannot" in line["extra"]), None)
+        """Why a method cannot do what a source asks of it, as its benchmark said last."""
+        lines = [line for source in sources for line in self.select(source)]
+        told = [line for line in lines if "cannot" in line["extra"]]
+        newest = max(told, key=lambda line: str(line["date"]), default=None)
+        return newest["extra"]["cannot"] if newest else None
 
     @cached_property
     def suites(self) -> dict[str, list[Line]]:
@@ -157,8 +218,42 @@ class Results:
         return {name: self.select(Source(name)) for name in names}
 
 
+def _newest_code(lines: Sequence[Line], changes: Iterable[CodeChange]) -> list[Line]:
+    """Of one key's lines, in the order of their dates, those since the last change."""
+    newest = lines[-1]
+    moments = (one.since for one in changes if one.source.has(newest))
+    since = max((moment for moment in moments if moment <= newest["date"]), default="")
+    return [line for line in lines if line["date"] >= since]
+
+
 def _is_figure(line: Line) -> bool:
     return bool(line["n"]) or line["value"] is not None
+
+
+def _is_date(text: object) -> bool:
+    try:
+        datetime.datetime.fromisoformat(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def read_changes(folder: Path) -> tuple[CodeChange, ...]:
+    """The changes of code noted in a folder of results; none if it has no such file.
+
+    Raises:
+        InvalidData: If the file is not a list of changes.
+    """
+    file = folder / CHANGES
+    if not file.exists():
+        return ()
+    try:
+        entries = json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise InvalidData(f"{file} is no JSON: {error}. It is a list of changes.") from error
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise InvalidData(f"{file} is a list of changes, each an object; received {entries!r:.80}.")
+    return tuple(CodeChange.of(entry) for entry in entries)
 
 
 def read_lines(file: Path) -> Iterable[Line]:

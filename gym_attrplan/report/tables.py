@@ -180,14 +180,20 @@ def _blocks(results: Results, env: str, suite: str) -> Table:
     methods = [f"{one}/{regime}" for one in ("a2c", "option_critic") for regime in _REGIMES]
     methods += ["inverse/one_step", "inverse/test_tasks", "ap_no_cpi", "ap_paper", "ap"]
     continuous = env == CONTINUOUS
+    unit = "drops" if continuous else "examples"
     rows = [_row(results, method, columns, suite) for method in methods]
-    seen = "positions and turns" if continuous else "64 × 64 pictures"
+    seen = (
+        "positions and turns, has its attributes from the simulator and explores by surprise"
+        if continuous
+        else "64 × 64 pictures"
+    )
     return Table(
         key="continuous" if continuous else "blocks",
         title="Block stacking, continuous" if continuous else "Block stacking",
         about=f"Tasks of at most 40 actions; goals that hold at the start are left out. Our AP "
-        f"sees {seen}, the rivals positions unless a row says otherwise. The paper’s world is not "
-        "ours: compare the rows of ours with each other, and with the paper’s with care.",
+        f"sees {seen}; the rivals see positions unless a row says otherwise, and rows differ in "
+        f"{unit}. The paper’s world is not ours: compare the rows of ours with each other, and "
+        "with the paper’s with care.",
         columns=tuple(columns),
         headline="multi-step",
         spotlight=MODELS["ap"],
@@ -197,7 +203,7 @@ def _blocks(results: Results, env: str, suite: str) -> Table:
             *([] if continuous else _in_pictures(results, methods)),
         ),
         command=f"python benchmarks/{suite}.py",
-        unit="drops" if continuous else "examples",
+        unit=unit,
     )
 
 

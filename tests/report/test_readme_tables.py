@@ -1,4 +1,4 @@
-"""The README's tables of blocks and build order equal the raw results."""
+"""The README's tables and the figures in its sentences equal the raw results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from gym_attrplan.report.paper import (
     SWITCHES,
     paper_figure,
 )
-from gym_attrplan.report.results import Results, Source
+from gym_attrplan.report.results import Measured, Results, Source, read_changes, read_lines
 
 ROOT = Path(__file__).parents[2]
-RESULTS = Results.read(ROOT / "benchmarks" / "results")
+FOLDER = ROOT / "benchmarks" / "results"
+RESULTS = Results.read(FOLDER)
+README = (ROOT / "README.rst").read_text()
 PERCENT = re.compile(r"([0-9]+\.[0-9])%")
 
 DISCRETE = {
@@ -77,8 +79,7 @@ OTHERS = {
 
 def row_of(label):
     """The cells beside a label in the first list-table that has it."""
-    text = (ROOT / "README.rst").read_text()
-    found = re.search(rf"\* - {re.escape(label)}\n((?:     - .*\n)+)", text)
+    found = re.search(rf"\* - {re.escape(label)}\n((?:     - .*\n)+)", README)
     assert found, f"the README has no row {label!r}"
     return re.findall(r"     - (.*)\n", found[1])
 
@@ -106,9 +107,10 @@ def test_the_discrete_blocks_equal_the_raw_results(label):
 
 @pytest.mark.parametrize("label", WORDS)
 def test_the_continuous_blocks_equal_the_raw_results(label):
-    ours, paper = row_of(label)
-    source = Source("blocks_continuous", CONTINUOUS, WORDS[label], "ap")
-    assert PERCENT.findall(ours) == measured(ours, source)
+    ours, as_paper, paper = row_of(label)
+    for text, method in ((ours, "ap"), (as_paper, "ap_paper")):
+        source = Source("blocks_continuous", CONTINUOUS, WORDS[label], method)
+        assert PERCENT.findall(text) == measured(text, source), method
     assert PERCENT.findall(paper) == [f"{paper_figure(CONTINUOUS, WORDS[label], 'ap'):.1f}"]
 
 
@@ -132,9 +134,10 @@ def test_the_build_order_equals_the_raw_results(env):
 
 @pytest.mark.parametrize(("label", "env"), [("small version", SMALL), ("large version", LARGE)])
 def test_the_rivals_of_the_build_order_equal_the_raw_results(label, env):
-    ours, *rivals = row_of(label)
+    ours, as_paper, *rivals = row_of(label)
     own = Source("build_order", env, "counts", "ap", 3_000_000)
     assert PERCENT.findall(ours) == measured(ours, own)
+    assert PERCENT.findall(as_paper) == measured(as_paper, replace(own, method="ap_paper"))
     for text, regime in zip(rivals, ("curriculum", "test_tasks"), strict=True):
         source = replace(own, suite="baselines", method=f"reinforce/{regime}")
         assert PERCENT.findall(text) == measured(text, source), regime
@@ -183,8 +186,8 @@ def test_other_peoples_environments_equal_the_raw_results(label, others):
 
 
 def test_the_other_goals_lie_in_the_readmes_range(others):
-    text = (ROOT / "README.rst").read_text()
-    count, low, high = map(int, re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", text).groups())
+    found = re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", README)
+    count, low, high = map(int, found.groups())
     rates = []
     for world in others.WORLDS:
         own = Source("others", world.env, None, "ap", world.budget)
@@ -193,3 +196,73 @@ def test_the_other_goals_lie_in_the_readmes_range(others):
     assert len(rates) == count
     assert low <= min(rates) < low + 1
     assert max(rates) == high
+
+
+@pytest.mark.parametrize("file", ["README.rst", "docs/comparison.rst"])
+def test_all_trainings_of_ppo_in_the_build_order_are_told(file):
+    figure = RESULTS.find(Source("baselines", SMALL, "counts", "ppo/curriculum", 3_000_000))
+    rates = sorted((100 * one["successes"] / one["n"] for one in figure.lines), reverse=True)
+    *first, last = (f"{rate:.1f}" for rate in rates)
+    text = " ".join((ROOT / file).read_text().split())
+    assert f"solved {', '.join(first)} and {last}% of the" in text
+    assert f", {figure.percent:.1f}% in all." in text
+
+
+@pytest.mark.parametrize("file", ["README.rst", "docs/others.rst"])
+def test_the_times_of_sac_and_ours_are_told(file):
+    maze = Source("others", "PointMaze_Medium-v3", "task", budget=1_000_000)
+    for method in ("sac_her", "ap"):
+        lines = RESULTS.find(replace(maze, method=method)).lines
+        times = [line["extra"]["train_seconds"] for line in lines]
+        assert f"{min(times):.0f} to {max(times):.0f} s" in (ROOT / file).read_text()
+
+
+def before_and_after(source):
+    """A figure before its code last changed, of each seed's last run, and as it counts now."""
+    after = RESULTS.find(source)
+    since = max(
+        change.since for change in read_changes(FOLDER) if change.source.has(after.lines[0])
+    )
+    lines = [one for one in read_lines(FOLDER / f"{source.suite}.jsonl") if source.has(one)]
+    old = {one["seed"]: one for one in lines if one["date"] < since}
+    return f"{Measured(tuple(old.values())).percent:.1f} → {after.percent:.1f}%"
+
+
+CHANGED = {
+    "README.rst": [
+        Source("build_order", SMALL, "counts", "ap", 30_000_000),
+        Source("blocks", BLOCKS, "four_stack", "ap", 1_000_000),
+        Source("blocks_continuous", CONTINUOUS, "multi_step", "ap", 300_032),
+        Source("blocks_continuous", CONTINUOUS, "four_stack", "ap", 300_032),
+        Source("others", "PointMaze_Medium-v3", "task", "ap", 1_000_000),
+    ]
+}
+CHANGED["docs/comparison.rst"] = CHANGED["README.rst"][:-1]
+
+
+@pytest.mark.parametrize("file", CHANGED)
+def test_what_was_changed_after_its_test_is_told_with_both_figures(file):
+    told = re.findall(r"\d+\.\d → \d+\.\d%", (ROOT / file).read_text())
+    assert told == [before_and_after(source) for source in CHANGED[file]]
+
+
+def test_transitions_found_in_the_build_order_are_told():
+    def edges(env, way, budget):
+        return RESULTS.find(Source("build_order", env, "edges", way, budget)).value
+
+    small, large = (f"{edges(env, 'count_bonus', 30_000_000):,.0f}" for env in (SMALL, LARGE))
+    assert f"finds {small} and {large} transitions" in README
+    small, large = (
+        f"{edges(env, 'count_bonus', 3_000_000) / edges(env, 'random', 3_000_000):.0f}"
+        for env in (SMALL, LARGE)
+    )
+    assert f"finds {small} and {large} times as many transitions" in README
+    source = Source("build_order", None, "counts", "ap/random_exploration", 3_000_000)
+    solved = [f"{RESULTS.find(replace(source, env=env)).percent:.1f}%" for env in (SMALL, LARGE)]
+    assert f"our agent solves {' and '.join(solved)}." in README
+
+
+def test_the_training_of_ours_beside_the_rivals_of_the_build_order_is_told():
+    beside = RESULTS.find(Source("baselines", SMALL, "counts", "ap", 3_000_000))
+    assert f"a third training of ours solved {beside.percent:.1f}%" in README
+    assert len(beside.lines) == 1

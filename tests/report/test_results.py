@@ -8,7 +8,15 @@ import pytest
 
 from gym_attrplan.error import InvalidData
 from gym_attrplan.report.paper import BLOCK_TASKS, PICTURES, paper_figure
-from gym_attrplan.report.results import FIELDS, PROVENANCE, Measured, Results, Source
+from gym_attrplan.report.results import (
+    CHANGES,
+    FIELDS,
+    PROVENANCE,
+    CodeChange,
+    Measured,
+    Results,
+    Source,
+)
 from gym_attrplan.report.tables import all_tables
 
 EMPTY = dict.fromkeys((*FIELDS, *PROVENANCE))
@@ -35,10 +43,73 @@ def cell(results, key, name, column, data=""):
     return next(one for one in rows[0].cells if one.column == column)
 
 
-def test_of_lines_with_equal_keys_the_newest_counts():
-    new = solved(9, task="multi_step", method="ap", budget=10) | {"date": "2026-02-01"}
-    old = solved(1, task="multi_step", method="ap", budget=10) | {"date": "2026-01-31"}
-    assert Results([new, old]).find(Source("blocks")).percent == 9.0
+def runs(*successes, **parts):
+    """Lines with the same key, one a month from January on."""
+    key = {"task": "multi_step", "method": "ap", "budget": 10} | parts
+    return [
+        solved(one, **key) | {"date": f"2026-{month:02}-01"}
+        for month, one in enumerate(successes, start=1)
+    ]
+
+
+def test_all_runs_of_a_cell_count_together():
+    found = Results(runs(60, 6)).find(Source("blocks"))
+    assert (found.percent, found.n, found.seeds) == (33.0, 200, {0: 33.0})
+
+
+def test_runs_from_before_a_change_of_code_give_way_to_all_newer_ones():
+    change = CodeChange(Source("blocks", method="ap"), "2026-01-15", "another planner")
+    assert Results(runs(90, 20, 40), [change]).find(Source("blocks")).percent == 30.0
+
+
+def test_of_several_changes_the_last_that_was_measured_decides():
+    changes = [CodeChange(Source("blocks"), f"2026-{month:02}-15", "x") for month in (2, 1, 3)]
+    assert Results(runs(90, 20, 40), changes).find(Source("blocks")).percent == 40.0
+
+
+def test_runs_from_before_a_change_count_while_there_are_no_newer_ones():
+    change = CodeChange(Source("blocks"), "2026-03-01", "another planner")
+    assert Results(runs(90, 20), [change]).find(Source("blocks")).percent == 55.0
+
+
+def test_a_change_leaves_the_figures_of_other_sources_alone():
+    change = CodeChange(Source("blocks", method="ap"), "2026-01-15", "another planner")
+    results = Results([*runs(90, 20), *runs(90, 20, method="inverse")], [change])
+    assert results.find(Source("blocks", method="inverse")).percent == 55.0
+
+
+def test_changes_are_read_beside_the_results(tmp_path):
+    texts = [json.dumps(one) for one in runs(90, 20)]
+    (tmp_path / "blocks.jsonl").write_text("\n".join(texts))
+    change = {"suite": "blocks", "since": "2026-01-15", "reason": "another planner"}
+    (tmp_path / CHANGES).write_text(json.dumps([change]))
+    assert Results.read(tmp_path).find(Source("blocks")).percent == 20.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[",
+        '{"since": "2026-01-15", "reason": "x"}',
+        '["2026-01-15"]',
+        '[{"since": "2026-01-15"}]',
+        '[{"since": "2026-01-15", "reason": ""}]',
+        '[{"since": "soon", "reason": "x"}]',
+        '[{"since": "2026-01-15", "reason": "x", "envs": "AttrBlocks-v0"}]',
+    ],
+)
+def test_what_is_no_list_of_changes_is_refused(tmp_path, text):
+    (tmp_path / CHANGES).write_text(text)
+    with pytest.raises(InvalidData, match=CHANGES):
+        Results.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [([0], "1 seed"), ([0, 1, 2], "3 seeds"), ([0, 0], "1 seed, 2 runs")],
+)
+def test_seeds_and_runs_are_told_apart(seeds, words):
+    assert Measured(tuple(solved(1, seed=seed) for seed in seeds)).runs == words
 
 
 def test_seeds_are_counted_together():
@@ -131,6 +202,14 @@ def test_a_method_that_cannot_act_in_a_world_says_why():
     ]
     found = cell(Results(lines), "blocks", "A3C (ours: A2C)", "multi-step", "1-step")
     assert (found.ours, found.reason) == (None, "no such actions")
+
+
+def test_the_reason_that_was_given_last_counts():
+    told = [
+        line(suite="baselines", method="ppo", date=date) | {"extra": {"cannot": words}}
+        for date, words in (("2026-02-01", "in plain words"), ("2026-01-01", "TypeError"))
+    ]
+    assert Results(told).reason(Source("baselines")) == "in plain words"
 
 
 def test_the_papers_figures_have_the_names_of_ours():

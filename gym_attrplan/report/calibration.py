@@ -186,7 +186,7 @@ def _bin(predicted: FloatArray, reached: BoolArray) -> Bin:
 
 def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> EdgeTrials:
     """The attempts at edges of which the planner knows, with what it says of them."""
-    rows, planner = attempts.rows, agent.navigator.planner
+    rows, planner = attempts.observations, agent.navigator.planner
     index = planner.counts.index
     source, target = (index.find(rows[key]) for key in ("achieved_goal", "desired_goal"))
     places = np.full(len(source), -1, np.int64)
@@ -201,7 +201,7 @@ def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> 
     return EdgeTrials(
         predicted=np.array(planner.edge_probs()[places[known]]),
         reached=attempts.reached[known],
-        observations={key: part[known] for key, part in rows.items() if key != "reached"},
+        observations={key: part[known] for key, part in rows.items()},
     )
 
 

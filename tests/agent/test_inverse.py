@@ -126,12 +126,13 @@ def test_a_saved_agent_foresees_the_same(trained, tmp_path):
     assert again.imagined.n_edges == trained.imagined.n_edges
 
 
-def test_a_loaded_agent_does_not_forget_much_for_little(trained, tmp_path):
+def test_a_loaded_agent_learns_from_old_and_new_examples(trained, tmp_path):
     trained.save(tmp_path / "agent")
     again = AttributePlannerAgent.load(tmp_path / "agent", env=ring())
     again.learn(300, reset_num_timesteps=False)
-    assert int(again.low_level.forward.n_examples) == 3_000
-    assert int(again.low_level.inverse.n_examples) == 1_500
+    assert int(again.low_level.forward.n_examples) == 3_300
+    assert int(again.low_level.inverse.n_examples) == 3_000
+    assert again.imagined.n_edges >= trained.imagined.n_edges
 
 
 def test_without_foresight_the_policy_follows_the_plan(trained):
@@ -372,7 +373,7 @@ def test_image_rows_are_kept_only_as_far_as_the_bytes_go():
     space = spaces.Dict({"observation": image, "achieved_goal": goal, "desired_goal": goal})
     attempts = AttemptBuffer(space, max_bytes=3_100)
     rows = {key: np.zeros((20, *part.shape), part.dtype) for key, part in space.spaces.items()}
-    attempts.add({**rows, "reached": np.ones(20, np.bool_)})
+    attempts.add_rows(rows, reached=np.ones(20, np.bool_))
     assert len(attempts) == 10
     examples = ExampleBuffer(space, spaces.Discrete(2), capacity=7)
     examples.add_step(rows, np.zeros(20, np.int64), np.ones((20, 1), np.int8))

@@ -181,7 +181,7 @@ def test_attempts_keep_the_state_they_started_from():
     env.reset()
     env.step(np.array([1, 0]))
     env.step(np.array([1, 1]))
-    kept = env.attempts.rows
+    kept = env.attempts.observations
     assert kept["observation"].tolist() == [0, 1, 0]
     assert kept["desired_goal"].tolist() == [bits(1), bits(2), bits(1)]
     assert env.attempts.reached.tolist() == [True, True, True]

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.error import InvalidGraph
+from gym_attrplan.attributes.vectors import as_array, whole_numbers
+from gym_attrplan.error import InvalidGraph, shown
 from gym_attrplan.graph import storage
 from gym_attrplan.graph.edges import ATTEMPTED, EdgeStore, EdgeTable
 from gym_attrplan.graph.index import NodeIndex
@@ -312,7 +313,10 @@ class TransitionCounts:
 
     def _pack_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """``(2 n, n_words)``: from and to in turn, so that nodes are numbered as they appeared."""
-        before, after = np.atleast_2d(first), np.atleast_2d(second)
+        before, after = (
+            np.atleast_2d(whole_numbers(end, self.space.dtype, source="a transition's end"))
+            for end in (first, second)
+        )
         if before.shape != after.shape or before.ndim > 2:
             raise InvalidGraph(
                 "each transition has two ends: two vectors or two batches of one length; received "
@@ -342,18 +346,20 @@ class TransitionCounts:
 
 
 def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
-    weights = np.asarray(weight, np.float64)
+    rule = "a weight is a number"
+    weights = as_array(weight, rule=rule, kind=InvalidGraph, dtype=np.float64)
     if weights.shape not in ((), (n,)):
         raise InvalidGraph(f"one weight, or one for each of {n}; received shape {weights.shape}.")
     if not ((weights > 0) & (weights < np.inf)).all():
-        raise InvalidGraph(f"a weight is finite and above 0; received {weights}.")
+        raise InvalidGraph(f"a weight is finite and above 0; received {shown(weight)}.")
     return weights
 
 
 def _checked_outcomes(succeeded: npt.ArrayLike, n: int) -> npt.NDArray[np.float32]:
-    outcomes = np.asarray(succeeded)
+    rule = "an attempt succeeds or fails, true or false"
+    outcomes = as_array(succeeded, rule=rule, kind=InvalidGraph)
     if outcomes.shape not in ((), (n,)):
         raise InvalidGraph(f"one outcome, or one for each of {n}; received {outcomes.shape}.")
     if not np.isin(outcomes, (0, 1)).all():
-        raise InvalidGraph(f"an attempt succeeds or fails, true or false; received {succeeded!r}.")
+        raise InvalidGraph(f"{rule}; received {shown(succeeded)}.")
     return np.broadcast_to(outcomes.astype(np.float32), n)

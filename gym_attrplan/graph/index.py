@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike
+from gym_attrplan.attributes.vectors import as_array
 from gym_attrplan.error import InvalidGraph
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -290,9 +291,10 @@ class NodeIndex:
         Raises:
             InvalidGraph: On a number outside ``lowest … n_nodes - 1``, or on one that is not whole.
         """
-        numbers = np.atleast_1d(np.asarray(nodes))
+        rule = "node numbers are whole numbers"
+        numbers = np.atleast_1d(as_array(nodes, rule=rule, kind=InvalidGraph))
         if numbers.size and numbers.dtype.kind not in "iu":
-            raise InvalidGraph(f"node numbers are whole numbers; received {numbers.dtype}.")
+            raise InvalidGraph(f"{rule}; received {numbers.dtype}.")
         numbers = numbers.astype(np.int64, copy=False)
         unknown = (numbers < lowest) | (numbers >= len(self))
         if numbers.ndim != 1 or unknown.any():

@@ -296,7 +296,14 @@ class TransitionCounts:
         self._changed()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one ``.npz`` file, space included, without pickle; an old one is replaced last."""
+        """Write one ``.npz`` file, space included, without pickle.
+
+        A file of that name is replaced only when the new one is complete, and any number of
+        processes may save to it.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         storage.write_file(Path(path), self.space, self.to_arrays())
 
     @classmethod
@@ -304,7 +311,8 @@ class TransitionCounts:
         """The counts that :meth:`save` wrote.
 
         Raises:
-            InvalidGraph: If the file does not hold counts.
+            InvalidGraph: If the file does not hold counts, is damaged, or would unpack to far more
+                than its size.
             FileNotFoundError: If there is no such file.
         """
         return cls.from_arrays(*storage.read_file(Path(path)))

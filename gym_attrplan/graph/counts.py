@@ -16,7 +16,7 @@ from gym_attrplan.error import InvalidGraph, shown
 from gym_attrplan.graph import storage
 from gym_attrplan.graph.edges import ATTEMPTED, EdgeStore, EdgeTable
 from gym_attrplan.graph.index import NodeIndex
-from gym_attrplan.graph.ragged import expand_rows, row_argmin
+from gym_attrplan.graph.ragged import row_argmin
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -34,8 +34,8 @@ class TransitionCounts:
     nothing else is recorded.
 
     Edges live in a CSR and a small append buffer. Known edges are updated in place; new ones are
-    sorted in when the buffer is full or when somebody reads rows (:meth:`edges`,
-    :meth:`neighbours`, :meth:`sample_neighbours`), so record in batches between reads.
+    sorted in when the buffer is full or when somebody reads all of them (:meth:`edges`). Single
+    rows (:meth:`neighbours`, :meth:`sample_neighbours`) are read from both.
 
     Args:
         space: The attributes that a vector holds.
@@ -218,11 +218,10 @@ class TransitionCounts:
         Raises:
             InvalidGraph: On a number that no node has.
         """
-        (number,) = self.index.check_nodes(node)
-        self.compact()
-        row = slice(*self._store.indptr[number : number + 2])
+        _, slots = self._store.rows(self.index.check_nodes(node))
         columns = self._store.columns
-        return columns["target"][row][columns["visits"][row] > 0]
+        neighbours: npt.NDArray[np.int32] = columns["target"][slots[columns["visits"][slots] > 0]]
+        return neighbours
 
     def sample_neighbours(
         self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by_need: bool = False
@@ -241,8 +240,7 @@ class TransitionCounts:
             InvalidGraph: On a number that no node has.
         """
         numbers = self.index.check_nodes(nodes)
-        self.compact()
-        owner, slots = expand_rows(self._store.indptr, numbers)
+        owner, slots = self._store.rows(numbers)
         columns = self._store.columns
         rates = visits = columns["visits"][slots]
         if by_need:

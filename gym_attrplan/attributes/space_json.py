@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gym_attrplan.error import InvalidArchive, InvalidEnvironment, shortened, shown
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment, shown
 
 Json = dict[str, Any]
 
@@ -61,9 +61,7 @@ def space_from_json(data: Mapping[str, Any]) -> spaces.Space[Any]:
         _check_size(data)
         return _read(data)
     except Exception as error:  # gymnasium and numpy assert, overflow and refuse in many ways
-        raise InvalidArchive(
-            f"{shown(data)} does not describe a space: {shortened(repr(error))}."
-        ) from error
+        raise InvalidArchive(f"{shown(data)} does not describe a space: {shown(error)}.") from error
 
 
 def _write(space: spaces.Space[Any]) -> Json:

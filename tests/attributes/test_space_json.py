@@ -124,6 +124,7 @@ def test_a_subclass_is_refused_because_it_may_hold_more():
         {"type": "Tuple", "spaces": [{"type": "MultiBinary", "n": MAX_NUMBERS // 2}] * 3},
         {"type": "Tuple", "spaces": "ab"},
         {"type": "Dict", "spaces": [[3, {"type": "MultiBinary", "n": 1}]] * 2},
+        {"type": 10**5_000},
         nested(MAX_DEPTH),
         nested(50_000),
         [1],

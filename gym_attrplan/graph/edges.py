@@ -165,10 +165,11 @@ class EdgeStore:
             order of the nodes and then of the targets.
         """
         owner, slots = expand_rows(self.indptr, nodes)
+        rows = self._appended_rows
         appended = [
             (position, number)
-            for position, node in enumerate(nodes.tolist())
-            for number in self._appended_rows.get(node, ())
+            for position, node in enumerate(nodes.tolist() if rows else ())
+            for number in rows.get(node, ())
         ]
         if not appended:
             return owner, slots

@@ -46,7 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     _remove_abandoned(path)
     try:
-        part, file = _new_part(path)
+        part, file, locked = _new_part(path)
     except OSError as error:
         raise _naming(path, error) from error
     try:
@@ -55,7 +55,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             # Otherwise a power failure may leave the new name on a file without contents.
             os.fsync(file.fileno())
-            os.replace(part, path)  # before the lock goes with the file: no one may remove it
+            # A lock lasts as long as its file is open, and until then no one may remove the part.
+            # Windows, which has none of these locks, renames no open file.
+            if not locked:
+                file.close()
+            os.replace(part, path)
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(part)):
@@ -63,14 +67,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
-def _new_part(path: Path) -> tuple[Path, BinaryIO]:
-    """A new file beside ``path``, locked for as long as it is open."""
+def _new_part(path: Path) -> tuple[Path, BinaryIO, bool]:
+    """A new file beside ``path``, and whether it is locked for as long as it is open."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
         file = part.open("xb")
-        _lock(file, wait=True)
+        locked = _lock(file, wait=True)
         if os.fstat(file.fileno()).st_nlink:
-            return part, file
+            return part, file, locked
         file.close()  # before it was locked, another writer took it for abandoned
 
 
@@ -86,11 +90,11 @@ def _remove_abandoned(path: Path) -> None:
 
 def _lock(file: IO[bytes], *, wait: bool) -> bool:
     """Whether this process now holds the file; some network file systems have no locks."""
-    import fcntl
-
     try:
+        import fcntl  # not on Windows
+
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (ImportError, OSError):
         return False
     return True
 

@@ -130,15 +130,37 @@ def test_a_writer_whose_part_is_removed_before_it_is_locked_makes_another(tmp_pa
     assert (tmp_path / "counts").read_bytes() == b"new"
 
 
-def test_a_file_system_without_locks_is_written_to(tmp_path, monkeypatch):
-    import fcntl
-
-    def no_locks(*_):
+@pytest.fixture(params=["file system", "operating system"])
+def no_locks(request, monkeypatch):
+    def refuse(*_):
         raise OSError("Function not implemented")
 
-    monkeypatch.setattr(fcntl, "flock", no_locks)
+    if request.param == "file system":
+        monkeypatch.setattr("fcntl.flock", refuse)
+    else:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+
+
+def test_files_are_replaced_where_there_are_no_locks(tmp_path, no_locks):
+    write(tmp_path / "counts", b"old")
     write(tmp_path / "counts", b"new")
     assert (tmp_path / "counts").read_bytes() == b"new"
+    assert names_in(tmp_path) == ["counts"]
+
+
+def test_without_locks_an_open_part_is_closed_before_it_is_renamed(tmp_path, no_locks, monkeypatch):
+    real, closed = os.replace, []
+    with replacing(tmp_path / "counts") as file:
+        monkeypatch.setattr(os, "replace", lambda *a: (closed.append(file.closed), real(*a)))
+    assert closed == [True]
+
+
+def test_without_locks_the_parts_of_others_stay(tmp_path, no_locks):
+    """Nobody can tell whether they are still being written."""
+    other = tmp_path / f".counts.{'0' * 16}.part"
+    other.touch()
+    write(tmp_path / "counts", b"new")
+    assert other.exists()
 
 
 def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path):

@@ -1,6 +1,6 @@
 """The transition graph at 135K to 10M edges, beside scipy, igraph, rustworkx and networkx.
 
-    python benchmarks/graph_scale.py                  # all four sizes, some 15 minutes, 8 GB
+    python benchmarks/graph_scale.py                  # all sizes, some 15 minutes, 8 GB
     python benchmarks/graph_scale.py --edges 135K 420K
     python benchmarks/graph_scale.py --quick          # 135K, few repeats, nothing written
 
@@ -19,6 +19,9 @@ time, which other work on the machine disturbs least; every contender runs on on
 - peers: one path by Dijkstra, which ends at the goal; a first plan finds the way from every node,
   as does igraph_tree (distances alone). networkx_bidirectional searches from both ends, which suits
   a single path without steps to follow.
+- record_and_sample_16, at 4M edges alone: 16 environments record a transition each, half of them
+  new, and draw a neighbour each, as practice does at every hop. The mean over so many calls that
+  the new edges are merged once; in `extra` the median and the longest call, which is that merge.
 """
 
 from __future__ import annotations
@@ -46,12 +49,15 @@ SIZES = {
     "135K": (3_720, 134_976),
     "420K": (42_000, 420_000),
     "2M": (200_000, 2_000_000),
+    "4M": (400_000, 4_000_000),
     "10M": (1_000_000, 10_000_000),
 }
 REPEATS = {"135K": 51, "420K": 51, "2M": 15, "10M": 7}  # (start, goal) pairs
 SPACE = AttributeSpace([f"a{i}" for i in range(36)])
 BATCH = 1024
 NEW_SHARE = 0.1
+SAMPLED = "4M"  # the size at which recording and sampling take turns, and nothing else is measured
+N_SAMPLED = 16
 N_ENVS = 256
 MEGA = 1e6
 NETWORKX_LIMIT = 3_000_000  # edges; beyond, its dicts take over 8 GB and minutes to build
@@ -71,8 +77,11 @@ def main() -> None:
     sizes = ["135K"] if args.quick else args.edges
     columns: dict[str, Figures] = {}
     for size in sizes:
-        repeats = 3 if args.quick else REPEATS[size]
-        columns[size] = measure(size, repeats, np.random.default_rng(args.seed))
+        rng, extra = np.random.default_rng(args.seed), {"peers": PEERS}
+        if size == SAMPLED:
+            columns[size], extra = measure_sampling(rng)
+        else:
+            columns[size] = measure(size, 3 if args.quick else REPEATS[size], rng)
         if not args.quick:
             for method, (value, unit) in columns[size].items():
                 ledger.append(
@@ -83,7 +92,7 @@ def main() -> None:
                     seed=args.seed,
                     value=value,
                     unit=unit,
-                    extra={"peers": PEERS},
+                    extra=extra,
                 )
         gc.collect()
     print_table(columns)
@@ -203,6 +212,33 @@ def hop_by_hop(planner: Planner, nodes: list[int], goal: np.ndarray) -> None:
         planner.next_hop(node, goal)
 
 
+def measure_sampling(rng: np.random.Generator) -> tuple[Figures, dict[str, Any]]:
+    """Recording and sampling in turn, until the new edges have been merged once."""
+    n_nodes, n_edges = SIZES[SAMPLED]
+    vectors = random_vectors(n_nodes, rng)
+    source, target = random_edges(n_nodes, n_edges, rng)
+    counts = TransitionCounts(SPACE)
+    for part in np.array_split(np.arange(n_edges), 40):
+        counts.record(vectors[source[part]], vectors[target[part]])
+    counts.compact()
+
+    def turn(before: np.ndarray, after: np.ndarray, nodes: np.ndarray) -> None:
+        counts.record(before, after)
+        counts.sample_neighbours(nodes, rng, by_need=True)
+
+    n_new = N_SAMPLED // 2
+    times = []
+    for _ in range(n_edges // 32 // n_new + 100):
+        known = rng.integers(0, n_edges, N_SAMPLED - n_new)
+        new = rng.integers(0, n_nodes, (2, n_new))  # hardly ever known: 1 in 40,000 is
+        ends = vectors[np.concatenate([[source[known], target[known]], new], axis=1)]
+        nodes = counts.index.find(ends[1])
+        times.append(seconds(partial(turn, *ends, nodes)) * 1e3)
+    figures: Figures = {"record_and_sample_16": (float(np.mean(times)), "ms")}
+    extra = {"n": len(times), "median_ms": float(np.median(times)), "longest_ms": max(times)}
+    return figures, extra
+
+
 # --- peers ----------------------------------------------------------------------------------
 
 
@@ -301,7 +337,7 @@ def print_table(columns: dict[str, Figures]) -> None:
         cells = (f"{figures[row][0]:12,.4g}" if row in figures else f"{'left out':>12}"
                  for figures in columns.values())  # fmt: skip
         print(f"{row:24}{unit:22}" + "".join(cells))
-    if any(SIZES[size][1] > NETWORKX_LIMIT for size in columns):
+    if "10M" in columns:
         print("networkx is left out at 10M edges: its dicts would take over 8 GB.")
 
 

@@ -12,6 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "gym_attrplan"
 ORDER = [
     "error",
+    "files",
     "attributes",
     "graph",
     "wrappers",
@@ -22,10 +23,10 @@ ORDER = [
     "cli",
 ]
 MAY_IMPORT = {room: {*ORDER[:i], room} for i, room in enumerate(ORDER)}
-MAY_IMPORT["envs"] = {"error", "attributes", "graph", "wrappers", "envs"}
+MAY_IMPORT["envs"] = {"error", "files", "attributes", "graph", "wrappers", "envs"}
 MAY_IMPORT["cli"] |= {"envs"}
 MAY_IMPORT["__init__"] = {*ORDER, "envs"} - {"cli"}
-LIGHT = ("error", "attributes", "graph", "wrappers", "envs")
+LIGHT = ("error", "files", "attributes", "graph", "wrappers", "envs")
 HEAVY = ("torch", "stable_baselines3")
 
 FILES = sorted(PACKAGE.rglob("*.py"))

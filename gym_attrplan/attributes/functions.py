@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gym_attrplan.attributes.space import AttributeSpace, IntArray
-from gym_attrplan.error import InvalidAttributes
+from gym_attrplan.error import InvalidAttributes, shortened, shown
 
 
 class AttributeFunction(Protocol):
@@ -49,17 +49,19 @@ def load_function(
         return function
     if not isinstance(function, str) or function.count(":") != 1:
         raise InvalidAttributes(
-            f"a function must be callable or a text 'module:function'; received {function!r}."
+            f"a function must be callable or a text 'module:function'; received {shown(function)}."
         )
     module_name, _, path = function.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidAttributes(f"{function!r} cannot be imported: {error}.") from error
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidAttributes(
+            f"{shown(function)} cannot be imported: {shortened(str(error))}."
+        ) from error
     if not callable(found):
-        raise InvalidAttributes(f"{function!r} is not a function but {found!r}.")
+        raise InvalidAttributes(f"{shown(function)} is not a function but {shown(found)}.")
     _check_arguments(found, arguments)
     return found  # type: ignore[no-any-return]
 
@@ -73,7 +75,7 @@ def _check_arguments(function: Callable[..., Any], arguments: tuple[str, ...] | 
         return
     except TypeError as error:
         raise InvalidAttributes(
-            f"the function is called with ({', '.join(arguments)}); {function!r} cannot be: "
+            f"the function is called with ({', '.join(arguments)}); {shown(function)} cannot be: "
             f"{error}."
         ) from error
 

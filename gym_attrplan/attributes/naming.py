@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gym_attrplan.error import InvalidAttributes
+from gym_attrplan.error import InvalidAttributes, shown
 
 ANYTHING = "anything"
 """How the goal that leaves everything free is written."""
 
 _BINARY_WORDS = {"true": 1, "yes": 1, "false": 0, "no": 0}
 _MAX_SIZE = np.iinfo(np.int16).max
+_MAX_DIGITS = 18  # fit 64 bits: a number of thousands of digits is none that int() should read
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def checked_table(sizes: Mapping[str, Any] | Sequence[str]) -> dict[str, int | tuple[str, ...]]:
     """Checked name → size or words."""
-    if isinstance(sizes, str):
-        raise InvalidAttributes(f"give a list of names, not one text; received {sizes!r}.")
-    if isinstance(sizes, Mapping):
-        table = dict(sizes)
-    else:
-        table = dict.fromkeys(sizes, 2)
-        if len(table) != len(sizes):
-            repeated = next(name for name in sizes if list(sizes).count(name) > 1)
-            raise InvalidAttributes(f"attribute names must differ; {repeated!r} is given twice.")
+    pairs = sizes.items() if isinstance(sizes, Mapping) else [(name, 2) for name in _names(sizes)]
+    table: dict[str, int | tuple[str, ...]] = {}
+    spelled: dict[str, str] = {}
+    for name, size in pairs:
+        _check_name(name)
+        known = spelled.setdefault(squeeze(name), name)
+        if name in table:
+            raise InvalidAttributes(f"attribute names must differ; {shown(name)} is given twice.")
+        if known != name:
+            raise InvalidAttributes(
+                "attribute names must differ in more than spaces; received "
+                f"{shown(known)} and {shown(name)}."
+            )
+        table[name] = _checked_size(name, size)
     if not table:
         raise InvalidAttributes("a space needs at least one attribute; received none.")
-    for name, size in table.items():
-        _check_name(name)
-        table[name] = _checked_size(name, size)
-    squeezed = [squeeze(name) for name in table]
-    for name, key in zip(table, squeezed, strict=True):
-        if squeezed.count(key) > 1:
-            raise InvalidAttributes(
-                f"attribute names must differ in more than spaces; {name!r} is given twice."
-            )
     return table
+
+
+def _names(sizes: Any) -> list[Any]:
+    # An iterator is refused: it may never end.
+    if isinstance(sizes, Collection) and not isinstance(sizes, (str, bytes)):
+        with contextlib.suppress(TypeError):  # an array without axes cannot be gone through
+            return list(sizes)
+    raise InvalidAttributes(
+        "a space is a list of names, or a mapping from names to sizes or words; received "
+        f"{shown(sizes)}."
+    )
 
 
 def _check_name(name: Any) -> None:
     """Names must be readable in goal texts: ``name``, ``not name``, ``name=value``, with commas."""
     if not isinstance(name, str) or not name.strip():
-        raise InvalidAttributes(f"an attribute name must be a non-empty text; received {name!r}.")
+        raise InvalidAttributes(
+            f"an attribute name must be a non-empty text; received {shown(name)}."
+        )
+    if not _is_readable(name):
+        raise InvalidAttributes(
+            "an attribute name must have its brackets in pairs and hold nothing invisible, such "
+            f"as a line break or an escape code: goals could not name it. Received {shown(name)}."
+        )
     if (
         "=" in name
         or name != name.strip()
@@ -54,7 +71,8 @@ def _check_name(name: Any) -> None:
     ):
         raise InvalidAttributes(
             "an attribute name may not hold '=', commas outside brackets or outer spaces, nor "
-            f"start with 'not ', nor be {ANYTHING!r}: goals could not name it. Received {name!r}."
+            f"start with 'not ', nor be {ANYTHING!r}: goals could not name it. Received "
+            f"{shown(name)}."
         )
 
 
@@ -64,21 +82,32 @@ def _checked_size(name: str, size: Any) -> int | tuple[str, ...]:
             return int(size)
     elif isinstance(size, Sequence) and not isinstance(size, str):
         words = tuple(size)
-        plain = all(
-            isinstance(word, str) and word == word.strip() and "," not in word and word
-            for word in words
-        )
-        # A word such as "1" would make "lamp=1" mean two things.
-        if (
-            plain
-            and 2 <= len(set(words)) == len(words)
-            and not any(word.lstrip("-").isdigit() for word in words)
-        ):
+        if all(map(_is_word, words)) and 2 <= len(set(words)) == len(words) <= _MAX_SIZE:
             return words
     raise InvalidAttributes(
-        f"the size of {name!r} must be a whole number from 2 to {_MAX_SIZE}, "
-        f"or at least two different words; received {size!r}."
+        f"the size of {shown(name)} must be a whole number from 2 to {_MAX_SIZE}, or at least two "
+        "different words, without commas, numbers, or brackets that are not in pairs; received "
+        f"{shown(size)}."
     )
+
+
+def _is_word(word: Any) -> bool:
+    """Whether goals can give an attribute this value: ``name=word``."""
+    if not isinstance(word, str) or not word or word != word.strip() or "," in word:
+        return False
+    # A word such as "1" would make "lamp=1" mean two things.
+    return _is_readable(word) and not word.lstrip("-").isdigit()
+
+
+def _is_readable(text: str) -> bool:
+    """Whether all of it can be seen, and its brackets do not swallow the commas behind it."""
+    open_brackets: list[str] = []
+    for letter in text:
+        if letter in _CLOSING:
+            open_brackets.append(_CLOSING[letter])
+        elif letter in ")]}" and (not open_brackets or open_brackets.pop() != letter):
+            return False
+    return not open_brackets and text.isprintable()
 
 
 def read_number(text: str, words: Sequence[str] | None, size: int) -> int | None:
@@ -87,12 +116,14 @@ def read_number(text: str, words: Sequence[str] | None, size: int) -> int | None
         return words.index(text)
     if size == 2 and not words and text.lower() in _BINARY_WORDS:
         return _BINARY_WORDS[text.lower()]
-    return int(text) if text.isdigit() else None
+    # isdigit() alone would let "²" through, which int() does not read.
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    return int(text) if is_number else None
 
 
 def squeeze(name: str) -> str:
     """Names are found whatever their spacing: ``on(red,green)`` is ``on(red, green)``."""
-    return "".join(name.split()) if isinstance(name, str) else name
+    return "".join(name.split())
 
 
 def split_terms(text: str) -> list[str]:

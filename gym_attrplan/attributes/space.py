@@ -18,12 +18,13 @@ from gym_attrplan.attributes.naming import (
     squeeze,
 )
 from gym_attrplan.attributes.packing import BitLayout
-from gym_attrplan.error import InvalidAttributes, InvalidGoal, did_you_mean
+from gym_attrplan.attributes.vectors import whole_numbers
+from gym_attrplan.error import InvalidAttributes, InvalidGoal, did_you_mean, shown
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 Value: TypeAlias = bool | int | str
 Sizes: TypeAlias = "Mapping[str, int | Sequence[str]] | Sequence[str] | AttributeSpace"
-GoalLike: TypeAlias = Mapping[str, Value] | Sequence[int] | IntArray | str
+GoalLike: TypeAlias = Mapping[str, Value] | npt.ArrayLike | str
 
 FREE = -1
 """The value of an attribute that a goal leaves open."""
@@ -121,8 +122,11 @@ class AttributeSpace:
         """
         try:
             table = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidAttributes(f"an attribute space is a JSON object; {error}.") from error
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidAttributes(
+                f"an attribute space is read from the JSON text of a table; received "
+                f"{shown(text)}: {error}."
+            ) from error
         return cls(table)
 
     # --- vectors ----------------------------------------------------------------------------
@@ -145,9 +149,7 @@ class AttributeSpace:
         Raises:
             InvalidAttributes: On another length, a float, or a value outside its attribute's size.
         """
-        array = vectors if type(vectors) is np.ndarray else np.asarray(vectors)
-        if array.dtype != self.dtype:
-            array = self._to_own_dtype(array, source)
+        array = whole_numbers(vectors, self.dtype, source=source)
         shape = array.shape
         ahead = shape[:-1] if leading is None else leading
         if shape != (*ahead, len(self.names)) or len(shape) > 2:
@@ -163,7 +165,7 @@ class AttributeSpace:
             column = int(np.argwhere(too_large)[0, -1])
             value = int(array[tuple(np.argwhere(too_large)[0])])
             raise InvalidAttributes(
-                f"{source} gives {self.names[column]!r} the value {value}; "
+                f"{source} gives {shown(self.names[column])} the value {value}; "
                 f"it takes 0 to {self.sizes[column] - 1}. Give it a larger size, or clip the value."
             )
         return array
@@ -180,8 +182,7 @@ class AttributeSpace:
                 size.
         """
         if not isinstance(values, Mapping):
-            rows = [self.encode(row) for row in values]
-            return np.stack(rows) if rows else np.empty((0, len(self)), self.dtype)
+            return self._encode_rows(values)
         columns: list[Any] = [None] * len(self)
         for name, value in values.items():
             i = self._find(name, InvalidAttributes)
@@ -193,9 +194,17 @@ class AttributeSpace:
         missing = [name for name, column in zip(self.names, columns, strict=True) if column is None]
         if missing:
             raise InvalidAttributes(
-                f"a vector needs every attribute; {missing} not given. goal() may leave some free."
+                f"a vector needs every attribute; {shown(missing)} not given. goal() may leave "
+                "some free."
             )
-        return self.check(np.stack(np.broadcast_arrays(*columns), axis=-1))
+        try:
+            stacked = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        except ValueError as error:
+            shapes = [np.shape(column) for column in columns]
+            raise InvalidAttributes(
+                f"the arrays of a batch must have one length; received shapes {shown(shapes)}."
+            ) from error
+        return self.check(stacked)
 
     def decode(self, vectors: npt.ArrayLike) -> Any:
         """The inverse of :meth:`encode`: ``{name: bool, int or word}``, listed for a batch."""
@@ -207,9 +216,9 @@ class AttributeSpace:
             for i, (name, value) in enumerate(zip(self.names, array.tolist(), strict=True))
         }
 
-    def describe(self, vector: npt.ArrayLike) -> str:
+    def describe(self, vector: GoalLike) -> str:
         """A vector or goal in words that :meth:`goal` reads back; what is free is left out."""
-        goal = self.goal(np.asarray(vector))
+        goal = self.goal(vector)
         terms = [self._term(i, value) for i, value in enumerate(goal.tolist()) if value != FREE]
         return ", ".join(terms) or ANYTHING
 
@@ -233,7 +242,7 @@ class AttributeSpace:
         if isinstance(wanted, Mapping):
             return self._from_pairs([(name, value) for name, value in wanted.items()])
         try:
-            array = self._to_own_dtype(np.asarray(wanted), "the goal")
+            array = whole_numbers(wanted, self.dtype, source="the goal")
         except InvalidAttributes as error:
             raise InvalidGoal(str(error)) from error
         if array.shape != self.sizes.shape:
@@ -254,7 +263,7 @@ class AttributeSpace:
         if bad.any():
             where = tuple(np.argwhere(bad)[0])
             raise InvalidGoal(
-                f"the goal gives {self.names[int(where[-1])]!r} the value {goals[where]}; "
+                f"the goal gives {shown(self.names[int(where[-1])])} the value {goals[where]}; "
                 f"it takes 0 to {self.sizes[where[-1]] - 1}, or -1 for free."
             )
 
@@ -299,23 +308,22 @@ class AttributeSpace:
 
     # --- helpers ----------------------------------------------------------------------------
 
-    def _to_own_dtype(self, array: npt.NDArray[Any], source: str) -> IntArray:
-        if array.dtype.kind not in "iub":
+    def _encode_rows(self, rows: Any) -> IntArray:
+        if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
             raise InvalidAttributes(
-                f"{source} must hold whole numbers; received {array.dtype} ({array!r}). "
-                "Round or compare before returning: attributes are small integers."
+                "values are given by name, {name: value}, or as a sequence of such mappings; "
+                f"received {shown(rows)}."
             )
-        own = array.astype(self.dtype)
-        # A value too large for the dtype would wrap round into another valid one.
-        if array.dtype.itemsize >= self.dtype.itemsize and (own != array).any():
-            raise InvalidAttributes(f"{source} holds a value beyond every size: {array!r}.")
-        return own
+        vectors = [self.encode(row) for row in rows]
+        return np.stack(vectors) if vectors else np.empty((0, len(self)), self.dtype)
 
-    def _find(self, name: str, kind: type[InvalidGoal | InvalidAttributes]) -> int:
+    def _find(self, name: Any, kind: type[InvalidGoal | InvalidAttributes]) -> int:
+        if not isinstance(name, str):
+            raise kind(f"attributes have names, which are texts; received {shown(name)}.")
         position = self._position.get(squeeze(name))
         if position is None:
             both = " Join what is wanted by commas, not by 'and'." if " and " in name else ""
-            raise kind(f"no attribute named {name!r}. {did_you_mean(name, self.names)}{both}")
+            raise kind(f"no attribute named {shown(name)}. {did_you_mean(name, self.names)}{both}")
         return position
 
     def _number(self, i: int, value: Any, kind: type[InvalidGoal | InvalidAttributes]) -> int:
@@ -327,13 +335,13 @@ class AttributeSpace:
         else:
             number = None
         if number is None or not 0 <= number < size:
-            takes = f"one of {list(words)}" if words else f"0 to {size - 1}"
+            takes = f"one of {shown(list(words))}" if words else f"0 to {size - 1}"
             if isinstance(value, (float, np.floating)):
                 takes = f"a whole number, {takes}"
             elif size == 2 and not words and isinstance(value, str):
-                takes += f" (write {name!r} or 'not {name}')"
+                takes += f" (write {shown(name)} or {shown(f'not {name}')})"
             given = value.item() if isinstance(value, np.generic) else value
-            raise kind(f"{name!r} takes {takes}; received {given!r}.")
+            raise kind(f"{shown(name)} takes {takes}; received {shown(given)}.")
         return number
 
     def _value(self, i: int, number: int) -> Value:
@@ -354,7 +362,9 @@ class AttributeSpace:
             i = self._find(name, InvalidGoal)
             number = self._number(i, value, InvalidGoal)
             if goal[i] not in (FREE, number):
-                raise InvalidGoal(f"the goal asks two values of {self.names[i]!r}; name it once.")
+                raise InvalidGoal(
+                    f"the goal asks two values of {shown(self.names[i])}; name it once."
+                )
             goal[i] = number
         return goal
 
@@ -371,10 +381,9 @@ class AttributeSpace:
             name = name.removeprefix("not ").strip()
             i = self._find(name, InvalidGoal)
             if self.sizes[i] != 2 or self.names[i] in self.words:
-                example = self._term(i, 0)
                 raise InvalidGoal(
-                    f"{self.names[i]!r} is not a yes-or-no attribute: write {example!r}, "
-                    f"not {term!r}."
+                    f"{shown(self.names[i])} is not a yes-or-no attribute: write "
+                    f"{shown(self._term(i, 0))}, not {shown(term)}."
                 )
             pairs.append((name, not negated))
         return pairs

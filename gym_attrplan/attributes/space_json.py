@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,19 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gym_attrplan.error import InvalidArchive, InvalidEnvironment
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment, shown
 
 Json = dict[str, Any]
+
+MAX_NUMBERS = 1 << 24
+"""Numbers that a flattened sample of a saved space may hold, each choice of a discrete one counted.
+
+Networks and buffers are made by the sizes that a file states, so that a few bytes could ask for all
+memory there is. A space that is larger is neither written nor read.
+"""
+
+MAX_DEPTH = 16
+"""Spaces inside spaces inside spaces that are read."""
 
 
 def space_to_json(space: spaces.Space[Any]) -> Json:
@@ -22,7 +33,8 @@ def space_to_json(space: spaces.Space[Any]) -> Json:
 
     Raises:
         InvalidEnvironment: If the space, or one inside it, is of another kind than Box, Discrete,
-            MultiDiscrete, MultiBinary, Text, Dict and Tuple, or has keys that are no text.
+            MultiDiscrete, MultiBinary, Text, Dict and Tuple, or has keys that are no text, or is
+            larger than :data:`MAX_NUMBERS` or deeper than :data:`MAX_DEPTH`.
 
     Example:
         >>> space_to_json(spaces.Box(-1.0, np.inf, (3,)))
@@ -30,30 +42,72 @@ def space_to_json(space: spaces.Space[Any]) -> Json:
         >>> space_from_json(space_to_json(spaces.Discrete(5)))
         Discrete(5)
     """
-    # Exact types: a subclass may hold more than could be written.
-    kind = type(space)
-    if kind not in _WRITERS:
-        raise InvalidEnvironment(
-            f"a space can be saved if it is one of {_names()}; received {space!r}. Turn it into "
-            "one of them, say with gymnasium.wrappers.TransformObservation."
-        )
-    return {"type": kind.__name__, **_WRITERS[kind](space)}
+    data = _write(space)
+    try:
+        _check_size(data)
+    except ValueError as error:
+        raise InvalidEnvironment(f"a space can be saved if {error}: {shown(space)}.") from error
+    return data
 
 
 def space_from_json(data: Mapping[str, Any]) -> spaces.Space[Any]:
     """The space that :func:`space_to_json` wrote.
 
     Raises:
-        InvalidArchive: If the value is not that of a space.
+        InvalidArchive: If the value is not that of a space, or of one beyond :data:`MAX_NUMBERS`
+            or :data:`MAX_DEPTH`. Nothing is allocated before that is known.
     """
     try:
-        space: spaces.Space[Any] = _READERS[data["type"]](data)
-        return space
-    except InvalidArchive:
-        raise
-    # Gymnasium itself asserts that bounds, sizes and lengths are sound.
-    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise InvalidArchive(f"{_shorten(data)} does not describe a space: {error!r}.") from error
+        _check_size(data)
+        return _read(data)
+    except Exception as error:  # gymnasium and numpy assert, overflow and refuse in many ways
+        raise InvalidArchive(f"{shown(data)} does not describe a space: {shown(error)}.") from error
+
+
+def _write(space: spaces.Space[Any]) -> Json:
+    # Exact types: a subclass may hold more than could be written.
+    kind = type(space)
+    if kind not in _WRITERS:
+        raise InvalidEnvironment(
+            f"a space can be saved if it is one of {_names()}; received {shown(space)}. Turn it "
+            "into one of them, say with gymnasium.wrappers.TransformObservation."
+        )
+    return {"type": kind.__name__, **_WRITERS[kind](space)}
+
+
+def _read(data: Mapping[str, Any]) -> spaces.Space[Any]:
+    space: spaces.Space[Any] = _READERS[data["type"]](data)
+    return space
+
+
+def _check_size(data: Mapping[str, Any]) -> None:
+    n_numbers = _n_numbers(data, 1)
+    if n_numbers > MAX_NUMBERS:
+        raise ValueError(f"its samples hold at most {MAX_NUMBERS:,} numbers, not {n_numbers:,}")
+
+
+def _n_numbers(data: Mapping[str, Any], depth: int) -> int:
+    """Numbers in a flattened sample, or more: read off the stated sizes alone."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is at most {MAX_DEPTH} spaces deep")
+    kind = data["type"]
+    if kind in ("Dict", "Tuple"):
+        parts = data["spaces"] if kind == "Tuple" else [part for _, part in data["spaces"]]
+        return sum(_n_numbers(part, depth + 1) for part in parts)
+    if kind in ("Discrete", "Text"):
+        return _product([data["n"] if kind == "Discrete" else data["max"]])
+    shape = data["n"] if kind == "MultiBinary" else data["shape"]
+    n_numbers = _product(shape if isinstance(shape, list) else [shape])
+    if kind == "MultiDiscrete":
+        nvec = data["nvec"]
+        return max(n_numbers, sum(nvec) if isinstance(nvec, list) else n_numbers * nvec)
+    return n_numbers
+
+
+def _product(sizes: list[Any]) -> int:
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        raise TypeError(f"sizes are whole numbers; received {shown(sizes)}")
+    return math.prod(sizes)
 
 
 def _write_box(space: spaces.Box) -> Json:
@@ -66,7 +120,7 @@ def _write_box(space: spaces.Box) -> Json:
 
 
 def _read_box(data: Mapping[str, Any]) -> spaces.Box:
-    shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
+    shape, dtype = tuple(data["shape"]), _read_dtype(data["dtype"])
     low, high = (_read_array(data[name], shape, dtype) for name in ("low", "high"))
     return spaces.Box(low, high, dtype=dtype.type)
 
@@ -77,7 +131,9 @@ def _write_discrete(space: spaces.Discrete) -> Json:
 
 def _read_discrete(data: Mapping[str, Any]) -> spaces.Discrete:
     # Older Gymnasium's Discrete is always int64 and takes no dtype.
-    other = {} if data["dtype"] == "int64" else {"dtype": np.dtype(data["dtype"]).type}
+    other: dict[str, Any] = (
+        {} if data["dtype"] == "int64" else {"dtype": _read_dtype(data["dtype"]).type}
+    )
     return spaces.Discrete(data["n"], start=data["start"], **other)
 
 
@@ -91,7 +147,7 @@ def _write_multi_discrete(space: spaces.MultiDiscrete) -> Json:
 
 
 def _read_multi_discrete(data: Mapping[str, Any]) -> spaces.MultiDiscrete:
-    shape, dtype = tuple(data["shape"]), np.dtype(data["dtype"])
+    shape, dtype = tuple(data["shape"]), _read_dtype(data["dtype"])
     nvec, start = (_read_array(data[name], shape, dtype) for name in ("nvec", "start"))
     return spaces.MultiDiscrete(nvec, dtype=dtype.type, start=start)
 
@@ -112,17 +168,22 @@ def _read_text(data: Mapping[str, Any]) -> spaces.Text:
 def _write_dict(space: spaces.Dict) -> Json:
     odd = [key for key in space.spaces if not isinstance(key, str)]
     if odd:
-        raise InvalidEnvironment(f"keys of a Dict space must be text to be saved; received {odd}.")
+        raise InvalidEnvironment(
+            f"keys of a Dict space must be text to be saved; received {shown(odd)}."
+        )
     # Pairs, because the order of the keys is part of the space.
-    return {"spaces": [[key, space_to_json(part)] for key, part in space.spaces.items()]}
+    return {"spaces": [[key, _write(part)] for key, part in space.spaces.items()]}
 
 
 def _read_dict(data: Mapping[str, Any]) -> spaces.Dict:
-    return spaces.Dict([(key, space_from_json(part)) for key, part in data["spaces"]])
+    parts = {key: _read(part) for key, part in data["spaces"]}
+    if len(parts) < len(data["spaces"]) or not all(isinstance(key, str) for key in parts):
+        raise TypeError(f"keys are different texts; received {shown(list(parts))}")
+    return spaces.Dict(list(parts.items()))
 
 
 def _write_tuple(space: spaces.Tuple[Any]) -> Json:
-    return {"spaces": [space_to_json(part) for part in space.spaces]}
+    return {"spaces": [_write(part) for part in space.spaces]}
 
 
 def _write_array(array: npt.NDArray[Any]) -> Any:
@@ -135,23 +196,26 @@ def _write_number(value: float) -> float | str:
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
+def _read_dtype(name: str) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    # Texts and records state a size of their own, which may be anything.
+    if dtype.kind not in "biuf" or not isinstance(name, str):
+        raise TypeError(f"bounds are numbers; received dtype {shown(name)}")
+    return dtype
+
+
 def _read_array(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if not isinstance(values, list):
-        return np.full(shape, _read_number(values, dtype), dtype)
-    return np.array([_read_number(value, dtype) for value in values], dtype).reshape(shape)
+        return np.full(shape, _read_number(values), dtype)
+    return np.array([_read_number(value) for value in values], dtype).reshape(shape)
 
 
-def _read_number(value: Any, dtype: np.dtype[Any]) -> Any:
-    return dtype.type(value) if isinstance(value, str) else value
+def _read_number(value: Any) -> Any:
+    return {"inf": np.inf, "-inf": -np.inf}[value] if isinstance(value, str) else value
 
 
 def _names() -> list[str]:
     return [kind.__name__ for kind in _WRITERS]
-
-
-def _shorten(data: Any) -> str:
-    text = repr(data)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 _WRITERS: dict[type[Any], Any] = {
@@ -170,5 +234,5 @@ _READERS: dict[str, Any] = {
     "MultiBinary": lambda data: spaces.MultiBinary(data["n"]),
     "Text": _read_text,
     "Dict": _read_dict,
-    "Tuple": lambda data: spaces.Tuple([space_from_json(part) for part in data["spaces"]]),
+    "Tuple": lambda data: spaces.Tuple([_read(part) for part in data["spaces"]]),
 }

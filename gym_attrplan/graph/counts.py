@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.error import InvalidGraph
+from gym_attrplan.attributes.vectors import as_array, whole_numbers
+from gym_attrplan.error import InvalidGraph, shown
 from gym_attrplan.graph import storage
 from gym_attrplan.graph.edges import ATTEMPTED, EdgeStore, EdgeTable
 from gym_attrplan.graph.index import NodeIndex
-from gym_attrplan.graph.ragged import expand_rows, row_argmin
+from gym_attrplan.graph.ragged import row_argmin
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -33,8 +34,8 @@ class TransitionCounts:
     nothing else is recorded.
 
     Edges live in a CSR and a small append buffer. Known edges are updated in place; new ones are
-    sorted in when the buffer is full or when somebody reads rows (:meth:`edges`,
-    :meth:`neighbours`, :meth:`sample_neighbours`), so record in batches between reads.
+    sorted in when the buffer is full or when somebody reads all of them (:meth:`edges`). Single
+    rows (:meth:`neighbours`, :meth:`sample_neighbours`) are read from both.
 
     Args:
         space: The attributes that a vector holds.
@@ -217,11 +218,10 @@ class TransitionCounts:
         Raises:
             InvalidGraph: On a number that no node has.
         """
-        (number,) = self.index.check_nodes(node)
-        self.compact()
-        row = slice(*self._store.indptr[number : number + 2])
+        _, slots = self._store.rows(self.index.check_nodes(node))
         columns = self._store.columns
-        return columns["target"][row][columns["visits"][row] > 0]
+        neighbours: npt.NDArray[np.int32] = columns["target"][slots[columns["visits"][slots] > 0]]
+        return neighbours
 
     def sample_neighbours(
         self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by_need: bool = False
@@ -240,8 +240,7 @@ class TransitionCounts:
             InvalidGraph: On a number that no node has.
         """
         numbers = self.index.check_nodes(nodes)
-        self.compact()
-        owner, slots = expand_rows(self._store.indptr, numbers)
+        owner, slots = self._store.rows(numbers)
         columns = self._store.columns
         rates = visits = columns["visits"][slots]
         if by_need:
@@ -295,7 +294,14 @@ class TransitionCounts:
         self._changed()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one ``.npz`` file, space included, without pickle; an old one is replaced last."""
+        """Write one ``.npz`` file, space included, without pickle.
+
+        A file of that name is replaced only when the new one is complete, and any number of
+        processes may save to it.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         storage.write_file(Path(path), self.space, self.to_arrays())
 
     @classmethod
@@ -303,7 +309,8 @@ class TransitionCounts:
         """The counts that :meth:`save` wrote.
 
         Raises:
-            InvalidGraph: If the file does not hold counts.
+            InvalidGraph: If the file does not hold counts, is damaged, or would unpack to far more
+                than its size.
             FileNotFoundError: If there is no such file.
         """
         return cls.from_arrays(*storage.read_file(Path(path)))
@@ -312,7 +319,10 @@ class TransitionCounts:
 
     def _pack_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """``(2 n, n_words)``: from and to in turn, so that nodes are numbered as they appeared."""
-        before, after = np.atleast_2d(first), np.atleast_2d(second)
+        before, after = (
+            np.atleast_2d(whole_numbers(end, self.space.dtype, source="a transition's end"))
+            for end in (first, second)
+        )
         if before.shape != after.shape or before.ndim > 2:
             raise InvalidGraph(
                 "each transition has two ends: two vectors or two batches of one length; received "
@@ -342,18 +352,20 @@ class TransitionCounts:
 
 
 def _checked_weights(weight: npt.ArrayLike, n: int) -> FloatArray:
-    weights = np.asarray(weight, np.float64)
+    rule = "a weight is a number"
+    weights = as_array(weight, rule=rule, kind=InvalidGraph, dtype=np.float64)
     if weights.shape not in ((), (n,)):
         raise InvalidGraph(f"one weight, or one for each of {n}; received shape {weights.shape}.")
     if not ((weights > 0) & (weights < np.inf)).all():
-        raise InvalidGraph(f"a weight is finite and above 0; received {weights}.")
+        raise InvalidGraph(f"a weight is finite and above 0; received {shown(weight)}.")
     return weights
 
 
 def _checked_outcomes(succeeded: npt.ArrayLike, n: int) -> npt.NDArray[np.float32]:
-    outcomes = np.asarray(succeeded)
+    rule = "an attempt succeeds or fails, true or false"
+    outcomes = as_array(succeeded, rule=rule, kind=InvalidGraph)
     if outcomes.shape not in ((), (n,)):
         raise InvalidGraph(f"one outcome, or one for each of {n}; received {outcomes.shape}.")
     if not np.isin(outcomes, (0, 1)).all():
-        raise InvalidGraph(f"an attempt succeeds or fails, true or false; received {succeeded!r}.")
+        raise InvalidGraph(f"{rule}; received {shown(succeeded)}.")
     return np.broadcast_to(outcomes.astype(np.float32), n)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.graph.ragged import search_rows
+from gym_attrplan.graph.ragged import expand_rows, search_rows
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -96,6 +96,8 @@ class EdgeStore:
         # Key → number, in order of appearance. The edges of a batch that are not in the CSR are
         # few: for so few a dict is three times as fast as arrays.
         self._appended: dict[int, int] = {}
+        # Source → the numbers of its appended edges: rows are read without sorting edges in.
+        self._appended_rows: dict[int, list[int]] = {}
 
     @classmethod
     def empty(cls) -> EdgeStore:
@@ -125,7 +127,9 @@ class EdgeStore:
     def nbytes(self) -> int:
         """Bytes held."""
         columns = sum(column.nbytes for column in self.columns.values())
-        appended = sys.getsizeof(self._appended) + 64 * self.n_appended  # two numbers an entry
+        tables = sys.getsizeof(self._appended) + sys.getsizeof(self._appended_rows)
+        # Two numbers an edge, and for each source a list.
+        appended = tables + 72 * self.n_appended + 88 * len(self._appended_rows)
         return self.indptr.nbytes + columns + appended
 
     def find(self, source: IntArray, target: IntArray) -> Places:
@@ -147,12 +151,33 @@ class EdgeStore:
         rest = np.flatnonzero(~found)
         if len(rest) > self.appended_limit:
             return self._add_many(source, target)
-        keys, number = _keys(source[rest], target[rest]).tolist(), self._appended
-        new = [number.setdefault(key, len(number)) for key in keys]
-        slots[rest] = np.array(new) + self.n_sorted
+        keys = _keys(source[rest], target[rest]).tolist()
+        slots[rest] = np.array([self._append(key) for key in keys]) + self.n_sorted
         self._reserve(len(self))
         self.columns["target"][slots[rest]] = target[rest]
         return slots
+
+    def rows(self, nodes: Places) -> tuple[Places, Places]:
+        """The edges out of nodes ``(n,)``, whether sorted in or not.
+
+        Returns:
+            For each edge: which of ``nodes`` it leaves (its position there), and its slot; in the
+            order of the nodes and then of the targets.
+        """
+        owner, slots = expand_rows(self.indptr, nodes)
+        rows = self._appended_rows
+        appended = [
+            (position, number)
+            for position, node in enumerate(nodes.tolist() if rows else ())
+            for number in rows.get(node, ())
+        ]
+        if not appended:
+            return owner, slots
+        position, number = np.array(appended).T
+        owner = np.concatenate([owner, position])
+        slots = np.concatenate([slots, number + self.n_sorted])
+        order = np.lexsort((self.columns["target"][slots], owner))
+        return owner[order], slots[order]
 
     def compact(self, n_nodes: int) -> None:
         """Sort appended edges into the CSR, of ``n_nodes`` rows, and give spare room back."""
@@ -160,6 +185,14 @@ class EdgeStore:
         if len(self.columns["target"]) > len(self):
             self.columns = {name: old[: len(self)].copy() for name, old in self.columns.items()}
         self.indptr = _padded(self.indptr, n_nodes)
+
+    def _append(self, key: int) -> int:
+        """The number of an edge in the append buffer, taken up if it is not there."""
+        number = self._appended.get(key)
+        if number is None:
+            number = self._appended[key] = len(self._appended)
+            self._appended_rows.setdefault(key >> int(_HALF), []).append(number)
+        return number
 
     def _add_many(self, source: IntArray, target: IntArray) -> Places:
         """As :meth:`add`, sorting new edges straight in: quicker for very many."""
@@ -174,7 +207,7 @@ class EdgeStore:
             keys = np.fromiter(self._appended, np.uint64, self.n_appended)
             order = np.argsort(keys)
             self._sort_in(keys[order], self.n_sorted + order)
-            self._appended = {}
+            self._appended, self._appended_rows = {}, {}
 
     def _sort_in(self, keys: npt.NDArray[np.uint64], slots: Places | None) -> None:
         """Spread the CSR apart for new edges: their keys ascend, their counts are in ``slots``."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike
+from gym_attrplan.attributes.vectors import as_array
 from gym_attrplan.error import InvalidGraph
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -22,6 +23,7 @@ _CLAIM = -2  # a slot below this holds entry ``_CLAIM - slot`` of the batch bein
 _FACTORS = np.array([0xFF51AFD7ED558CCD, 0x9E3779B97F4A7C15, 0xC4CEB9FE1A85EC53], np.uint64)
 _HALF, _ONE = np.uint64(32), np.uint64(1)
 _CHUNK = 2048  # rows to add at a time to a small table
+_UNPACKED = 1 << 14  # rows to unpack at a time
 
 
 class KeyTable:
@@ -217,10 +219,13 @@ class NodeIndex:
                 f"nodes are (n, {space.n_words}) uint64, packed by their space; received "
                 f"{packed.shape} {packed.dtype}."
             )
-        vectors = space.unpack(packed)
-        outside = (vectors < 0) | (vectors >= space.sizes)
-        if outside.any() or (space.pack(vectors) != packed).any():
-            raise InvalidGraph("a node holds bits that no vector of its space has.")
+        # A few rows at a time: unpacked, each bit takes a byte or two.
+        for first in range(0, len(packed), _UNPACKED):
+            rows = packed[first : first + _UNPACKED]
+            vectors = space.unpack(rows)
+            outside = (vectors < 0) | (vectors >= space.sizes)
+            if outside.any() or (space.pack(vectors) != rows).any():
+                raise InvalidGraph("a node holds bits that no vector of its space has.")
         index = cls(space)
         index._table.add(packed)
         if len(index) != len(packed):
@@ -290,9 +295,10 @@ class NodeIndex:
         Raises:
             InvalidGraph: On a number outside ``lowest … n_nodes - 1``, or on one that is not whole.
         """
-        numbers = np.atleast_1d(np.asarray(nodes))
+        rule = "node numbers are whole numbers"
+        numbers = np.atleast_1d(as_array(nodes, rule=rule, kind=InvalidGraph))
         if numbers.size and numbers.dtype.kind not in "iu":
-            raise InvalidGraph(f"node numbers are whole numbers; received {numbers.dtype}.")
+            raise InvalidGraph(f"{rule}; received {numbers.dtype}.")
         numbers = numbers.astype(np.int64, copy=False)
         unknown = (numbers < lowest) | (numbers >= len(self))
         if numbers.ndim != 1 or unknown.any():

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import csgraph
 
 from gym_attrplan.attributes import GoalLike
-from gym_attrplan.error import InvalidGraph
+from gym_attrplan.attributes.vectors import as_array
+from gym_attrplan.error import InvalidAttributes, InvalidGoal, InvalidGraph
 from gym_attrplan.graph.costs import checked_probs, cost_matrix, edge_costs
 from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.edges import EdgeTable
@@ -242,9 +243,11 @@ class Planner:
         """The node of a start given by number or vector; -1 for a vector never seen."""
         if isinstance(start, int) and 0 <= start < self.counts.n_nodes:
             return start
-        if np.ndim(start) == 0:
-            return int(self.counts.index.check_nodes(start)[0])
-        return int(self.counts.index.find(start)[0])
+        rule = "a start is a node's number or a vector"
+        given = as_array(start, rule=rule, kind=InvalidAttributes)
+        if given.ndim == 0:
+            return int(self.counts.index.check_nodes(given)[0])
+        return int(self.counts.index.find(given)[0])
 
     def plan_along(self, nodes: IntArray) -> Plan:
         """The plan that goes through these nodes.
@@ -290,9 +293,10 @@ class Planner:
         return goal.tobytes()
 
     def _keys(self, goals: npt.ArrayLike, n: int) -> list[bytes]:
-        array, space = np.asarray(goals), self.counts.space
+        space, rule = self.counts.space, "goals are rows of values, or one goal for all"
+        array = as_array(goals, rule=rule, kind=InvalidGoal)
         if array.ndim != 2:
-            return [self._key(goals)] * n  # type: ignore[arg-type]  # space.goal tells what it takes
+            return [self._key(goals)] * n
         if len(array) != n:
             raise InvalidGraph(f"one goal for each of {n} nodes; received {len(array)}.")
         if array.dtype != space.dtype or array.shape[1] != len(space):

@@ -40,7 +40,7 @@ def search_rows(
 
 
 def expand_rows(indptr: IntArray, rows: IntArray) -> tuple[Places, Places]:
-    """The entries of the chosen rows, one after another.
+    """The entries of the chosen rows, one after another. Rows beyond the last are empty.
 
     Returns:
         For each entry: which of ``rows`` it belongs to (its position there), and its place.
@@ -49,8 +49,8 @@ def expand_rows(indptr: IntArray, rows: IntArray) -> tuple[Places, Places]:
         >>> expand_rows(np.array([0, 2, 3]), np.array([1, 0]))
         (array([0, 1, 1]), array([2, 0, 1]))
     """
-    start = indptr[rows].astype(np.int64)
-    lengths = indptr[rows + 1] - start
+    start = indptr.take(rows, mode="clip").astype(np.int64)
+    lengths = indptr.take(rows + np.int64(1), mode="clip") - start
     owner = np.repeat(np.arange(len(rows)), lengths)
     first = np.cumsum(lengths) - lengths
     return owner, np.arange(len(owner)) + (start - first)[owner]

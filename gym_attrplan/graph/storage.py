@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,13 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.error import InvalidGraph
+from gym_attrplan.error import InvalidGraph, shortened
+from gym_attrplan.files import replacing
 from gym_attrplan.graph.edges import ATTEMPTED, DTYPES, EdgeStore
 from gym_attrplan.graph.index import NodeIndex
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 FORMAT = 1
+
+MAX_BYTES = 1 << 29
+"""Bytes of arrays that any counts file may hold, 512 MiB: some 25 million edges."""
+
+MAX_RATIO = 32
+"""Bytes of arrays to a byte of a file that holds more: real counts shrink to a fifth or so.
+
+Zeros shrink a thousandfold, and a small file of them could ask for all memory there is.
+"""
+
+_NAMES = ("format", "space", "nodes", "indptr", *DTYPES, ATTEMPTED, "total", "decay")
 
 
 def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeStore, float, float]:
@@ -53,11 +67,13 @@ def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeS
 
 
 def _check_edges(indptr: npt.NDArray[np.int32], columns: Arrays) -> None:
+    # Compared, not subtracted: the difference of two int32 may wrap round.
+    ascends = indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
+    _check(ascends, "indptr does not ascend from 0")
     lengths = np.diff(indptr)
-    _check(indptr[0] == 0 and bool((lengths >= 0).all()), "indptr does not ascend from 0")
     n_nodes, target = len(lengths), columns["target"]
     _check(bool(((target >= 0) & (target < n_nodes)).all()), "a target is not among the nodes")
-    source = np.repeat(np.arange(n_nodes), lengths)
+    source = np.repeat(np.arange(n_nodes, dtype=np.int32), lengths)
     ascending = (np.diff(target) > 0) | (np.diff(source) > 0)
     _check(bool(ascending.all()), "the targets of a row are not in ascending order")
     _check(bool((target != source).all()), "an edge leads from a node to itself")
@@ -73,28 +89,77 @@ def _check(holds: bool, what: str) -> None:
 
 
 def write_file(path: Path, space: AttributeSpace, arrays: Arrays) -> None:
-    """Write one ``.npz``; a file of that name is replaced only when the new one is complete."""
-    part = path.with_name(f"{path.name}.part")
+    """Write one ``.npz``; a file of that name is replaced only when the new one is complete.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
     contents: dict[str, Any] = {"format": FORMAT, "space": space.to_json(), **arrays}
-    with part.open("wb") as file:
+    n_bytes = sum(np.asarray(part).nbytes for part in contents.values())
+    with replacing(path) as file:
         np.savez_compressed(file, **contents)  # small whole numbers in wide columns: it pays
-    os.replace(part, path)
+        if n_bytes > _most_bytes(file.tell()):  # what is written can be read
+            file.seek(0)
+            file.truncate()
+            np.savez(file, **contents)
 
 
 def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
     """The space and arrays that :func:`write_file` wrote.
 
     Raises:
-        InvalidGraph: If the file does not hold counts.
+        InvalidGraph: If the file does not hold counts, or would take more memory than a file of
+            its size may: :data:`MAX_BYTES`, and :data:`MAX_RATIO` times its own size beyond it.
     """
     with path.open("rb") as file:
         try:
-            with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+            with zipfile.ZipFile(file) as archive:
+                _check_members(archive, _most_bytes(os.fstat(file.fileno()).st_size))
+                arrays = {name: _read_member(archive, name) for name in _members(archive)}
             found = int(arrays.pop("format"))
             space = AttributeSpace.from_json(str(arrays.pop("space")))
         except Exception as error:  # on a damaged archive zipfile and numpy raise almost anything
-            raise InvalidGraph(f"{path} does not hold transition counts: {error}.") from error
+            raise InvalidGraph(
+                f"{path} does not hold transition counts: {shortened(str(error))}."
+            ) from error
     if found != FORMAT:
         raise InvalidGraph(f"{path} has format {found}; this version reads {FORMAT}.")
     return space, arrays
+
+
+def _most_bytes(file_size: int) -> int:
+    """How many bytes a file of this size may hold when its arrays are unpacked."""
+    return max(MAX_BYTES, MAX_RATIO * file_size)
+
+
+def _members(archive: zipfile.ZipFile) -> list[str]:
+    """Names of the arrays that are there and wanted; others are never unpacked."""
+    stored = set(archive.namelist())
+    return [name for name in _NAMES if f"{name}.npy" in stored]
+
+
+def _check_members(archive: zipfile.ZipFile, most_bytes: int) -> None:
+    """Hold the arrays to their stated sizes, and these to a limit, before any is unpacked."""
+    total = 0
+    for name in _members(archive):
+        info = archive.getinfo(f"{name}.npy")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InvalidGraph(f"{name} is packed in a way that is not ours")
+        with archive.open(info) as stream:
+            # Longer headers than those of version 1.0, up to 4 GB, have no use here.
+            if np.lib.format.read_magic(stream) != (1, 0):
+                raise InvalidGraph(f"{name} has a header that is not ours")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            n_bytes = math.prod(shape) * dtype.itemsize
+            # The checksum is compared where a member ends, so nothing may follow the array.
+            if n_bytes != info.file_size - stream.tell():
+                raise InvalidGraph(f"{name} is not as long as it says")
+        total += n_bytes
+    if total > most_bytes:
+        raise InvalidGraph(f"its arrays take {total:,} bytes, above the limit of {most_bytes:,}")
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    with archive.open(f"{name}.npy") as stream:
+        array: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+        return array

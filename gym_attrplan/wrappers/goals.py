@@ -17,6 +17,8 @@ from gym_attrplan.wrappers.observation import FlatObservation
 MAX_SEEN = 100_000
 """Different vectors the default sampler remembers: the first ones, so that memory stays bounded."""
 
+_NUMBERS = (int, np.integer, np.bool_)  # a list of them is one goal
+
 
 class GoalSampler(Protocol):
     """Draws the goals of new episodes. One sampler serves single and vector environments."""
@@ -151,7 +153,7 @@ def as_goals(space: AttributeSpace, wanted: Any, n: int) -> IntArray:
         return np.array(wanted)
     if is_batch:
         rows: Sequence[Any] = list(wanted)
-    elif isinstance(wanted, (list, tuple)) and not isinstance(wanted[0], (int, np.integer)):
+    elif isinstance(wanted, (list, tuple)) and not isinstance(next(iter(wanted), 0), _NUMBERS):
         rows = wanted
     else:
         rows = [wanted] * n

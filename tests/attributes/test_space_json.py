@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,8 +11,13 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gym_attrplan.attributes.space_json import space_from_json, space_to_json
-from gym_attrplan.error import InvalidArchive, InvalidEnvironment
+from gym_attrplan.attributes.space_json import (
+    MAX_DEPTH,
+    MAX_NUMBERS,
+    space_from_json,
+    space_to_json,
+)
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment, shown
 
 VARIED = np.array([[0.1, -np.inf], [1e-40, 3.4e38]], np.float32)
 
@@ -31,6 +37,13 @@ SPACES = [
     spaces.Tuple([spaces.Discrete(2), spaces.Dict({"b": spaces.Discrete(3)})]),
     spaces.Dict([("z", spaces.Discrete(2)), ("a", spaces.MultiBinary(1))]),
 ]
+
+
+def nested(depth):
+    data = {"type": "Discrete", "n": 2, "start": 0, "dtype": "int64"}
+    for _ in range(depth):
+        data = {"type": "Tuple", "spaces": [data]}
+    return data
 
 
 def round_trip(space):
@@ -89,11 +102,65 @@ def test_a_subclass_is_refused_because_it_may_hold_more():
         {"type": "Discrete", "n": 0, "start": 0, "dtype": "int64"},
         {"type": "Box", "shape": [2], "dtype": "float32", "low": [0.0], "high": 1.0},
         {"type": "Box", "shape": [2], "dtype": "float99", "low": 0.0, "high": 1.0},
+        {"type": "Discrete", "n": 10**9, "start": 0, "dtype": "int64"},
+        {"type": "Discrete", "n": "5", "start": 0, "dtype": "int64"},
+        {"type": "Discrete", "n": 5, "start": 0, "dtype": "S1000000000"},
+        {"type": "Box", "shape": [10**9], "dtype": "float32", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [10**5] * 99, "dtype": "float32", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [-2, -2], "dtype": "float32", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": "22", "dtype": "float32", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [2], "dtype": "V1000000000", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [2], "dtype": "(9,)f4", "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [2], "dtype": None, "low": 0.0, "high": 1.0},
+        {"type": "Box", "shape": [2], "dtype": "int8", "low": 0, "high": 10**9},
+        {"type": "Box", "shape": [2], "dtype": "float32", "low": None, "high": 1.0},
+        {"type": "MultiBinary", "n": 10**9},
+        {"type": "MultiBinary", "n": [10**5, 10**5]},
+        {"type": "MultiDiscrete", "shape": [10**9], "dtype": "int64", "nvec": 0, "start": 0},
+        {"type": "MultiDiscrete", "shape": [2], "dtype": "int64", "nvec": 10**9, "start": 0},
+        {"type": "MultiDiscrete", "shape": [1], "dtype": "int64", "nvec": [10**9], "start": 0},
+        {"type": "Text", "max": 10**9, "min": 0, "charset": "ab"},
+        {"type": "Text", "max": 3, "min": 0, "charset": ["ab", 3]},
+        {"type": "Tuple", "spaces": [{"type": "MultiBinary", "n": MAX_NUMBERS // 2}] * 3},
+        {"type": "Tuple", "spaces": "ab"},
+        {"type": "Dict", "spaces": [[3, {"type": "MultiBinary", "n": 1}]] * 2},
+        {"type": 10**5_000},
+        nested(MAX_DEPTH),
+        nested(50_000),
         [1],
         None,
     ],
-    ids=str,
+    ids=lambda data: shown(data)[:60],
 )
 def test_what_is_no_space_is_refused(data):
     with pytest.raises(InvalidArchive, match="does not describe a space"):
         space_from_json(data)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Discrete(MAX_NUMBERS + 1),
+        spaces.MultiDiscrete([MAX_NUMBERS, 2]),
+        spaces.Tuple([spaces.Discrete(MAX_NUMBERS), spaces.Discrete(2)]),
+    ],
+    ids=str,
+)
+def test_a_space_too_large_to_be_read_is_not_written(space):
+    with pytest.raises(InvalidEnvironment, match="at most 16,777,216 numbers"):
+        space_to_json(space)
+
+
+def test_the_largest_space_is_written_and_read():
+    assert round_trip(spaces.Discrete(MAX_NUMBERS)) == spaces.Discrete(MAX_NUMBERS)
+    assert space_from_json(nested(MAX_DEPTH - 1)) is not None
+
+
+def test_a_short_text_cannot_ask_for_much_memory():
+    data = {"type": "Box", "shape": [10**9], "dtype": "float32", "low": 0.0, "high": 1.0}
+    tracemalloc.start()
+    with pytest.raises(InvalidArchive):
+        space_from_json(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1_000_000

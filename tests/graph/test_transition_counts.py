@@ -107,6 +107,38 @@ def test_reading_a_row_again_copies_nothing():
     assert counts.edges().indptr.base is indptr
 
 
+@given(transitions(), transitions(), st.booleans())
+def test_rows_read_the_same_before_and_after_new_edges_are_sorted_in(first, later, by_need):
+    counts = TransitionCounts(FOUR_BITS)
+    counts.record(vectors(p[0] for p in first), vectors(p[1] for p in first))
+    counts.compact()
+    counts.attempt(
+        vectors(p[0] for p in later), vectors(p[1] for p in later), np.arange(len(later)) % 2
+    )
+    counts.record(vectors(p[1] for p in later), vectors(p[0] for p in later))
+    nodes = np.tile(np.arange(counts.n_nodes), 3)
+
+    def read():
+        drawn = counts.sample_neighbours(nodes, np.random.default_rng(0), by_need=by_need)
+        return drawn.tolist(), [counts.neighbours(node).tolist() for node in nodes.tolist()]
+
+    waiting = read()
+    counts.compact()
+    assert read() == waiting
+
+
+def test_reading_rows_does_not_sort_new_edges_in():
+    """That takes a pass over all edges: with millions of them, a long one at every hop."""
+    counts = graph_of({(0, 1): (0, 0)})
+    counts.compact()
+    before = counts._store.indptr
+    counts.record(vectors([0, 3, 5]), vectors([2, 0, 6]))
+    assert counts.neighbours(0).tolist() == [1, 2]
+    assert counts.sample_neighbours([3, 4], np.random.default_rng(0)).tolist() == [0, 5]
+    assert counts._store.indptr is before
+    assert counts._store.n_appended == 3
+
+
 def test_an_edge_costs_at_most_24_bytes_at_rest():
     rng = np.random.default_rng(0)
     counts = TransitionCounts(TEN_BITS)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+
 import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
 
+from gym_attrplan.attributes.library.minigrid import PARTS, MiniGridAttributes
+from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv
+from gym_attrplan.error import InvalidAttributes
 
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE = range(6)
 N_ACTIONS = 7
@@ -26,12 +31,22 @@ def curious(env, rng):
     return int(rng.choice([LEFT, RIGHT, FORWARD], p=[0.2, 0.2, 0.6]))
 
 
+def ready_or_none(make, env):
+    """The attributes with all parts, so that each is compared; None where there are none at all."""
+    try:
+        return make(env, PARTS)
+    except InvalidAttributes:
+        return None
+
+
 class Singles:
     """MiniGrid's own environments, which begin the next episode in the step that ends one."""
 
     def __init__(self, env_id, n_envs, seed, **kwargs):
         self.envs = [gym.make(env_id, disable_env_checker=True, **kwargs) for _ in range(n_envs)]
         self.now = [env.reset(seed=seed + i)[0] for i, env in enumerate(self.envs)]
+        ready = ready_or_none(MiniGridAttributes, self.envs[0])
+        self.readers = [copy.copy(ready) for _ in self.envs]  # each keeps its episode's rooms
 
     def step(self, actions):
         """Rewards, ends, truncations, and each finished episode's last observation."""
@@ -44,6 +59,10 @@ class Singles:
             assert info == {}
             results.append((reward, terminated, truncated, last))
         return list(zip(*results, strict=True))
+
+    @property
+    def attributes(self):
+        return [read(env) for read, env in zip(self.readers, self.envs, strict=True)]
 
     @property
     def carried(self):
@@ -62,12 +81,15 @@ def assert_equal_to_minigrid(env_id, *, n_envs=8, n_steps=50, seed=0, **kwargs):
     envs = MiniGridVectorEnv(env_id, n_envs, **kwargs)
     observations, _ = envs.reset(seed=seed)
     singles = Singles(env_id, n_envs, seed, **kwargs)
+    ready = ready_or_none(MiniGridBatchAttributes, envs)
     rng, n_won = np.random.default_rng(seed), 0
     for _ in range(n_steps):
         for i, observation in enumerate(singles.now):
             assert_alike(observation, {key: part[i] for key, part in observations.items()})
         looks = envs.things.tables.looks[envs.carried]
         np.testing.assert_array_equal(looks, singles.carried)
+        if ready is not None:
+            np.testing.assert_array_equal(ready(envs), singles.attributes)
         actions = np.array([curious(env, rng) for env in singles.envs])
         observations, *judged, info = envs.step(actions)
         *expected, lasts = singles.step(actions)

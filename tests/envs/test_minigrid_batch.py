@@ -9,9 +9,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from minigrid.core.world_object import Ball, Box, Door, Key
 from minigrid.envs import DoorKeyEnv
-from minigrid_twin import PICK_UP, assert_equal_to_minigrid
+from minigrid_twin import PICK_UP, assert_equal_to_minigrid, curious
 
-from gym_attrplan.envs.minigrid import MiniGridVectorEnv
+from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
+from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
+from gym_attrplan.envs.minigrid import MiniGridVectorEnv, minigrid_vec
 from gym_attrplan.envs.minigrid.support import end_rule
 from gym_attrplan.envs.minigrid.things import EMPTY, Things
 from gym_attrplan.error import InvalidEnvironment
@@ -124,6 +126,47 @@ def test_no_layout_is_replaced_while_an_environment_is_in_it():
     for _ in range(100):
         envs.reset(options={"reset_mask": np.array([False, True])})
     assert envs.layouts.serials[envs.slots[0]] == before
+
+
+@pytest.mark.parametrize("env_id", ["MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-Unlock-v0"])
+def test_a_batch_with_goals_pays_and_ends_as_one_environment_with_goals(env_id):
+    envs = minigrid_vec(env_id, 3, max_steps=25)
+    singles = [AttributeWrapper(gym.make(env_id, max_steps=25)) for _ in range(3)]
+    assert envs.attribute_space == singles[0].attribute_space
+    goal = {envs.attribute_space.names[0]: 1}
+    observations, _ = envs.reset(seed=0, options={"goal": goal})
+    for i, env in enumerate(singles):
+        env.reset(seed=i, options={"goal": goal})
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = np.array([curious(env, rng) for env in singles])
+        observations, rewards, terminated, truncated, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            last, *judged, own = env.step(actions[i])
+            assert judged == [rewards[i], terminated[i], truncated[i]]
+            if terminated[i] or truncated[i]:
+                np.testing.assert_array_equal(
+                    info["final_obs"][i]["achieved_goal"], last["achieved_goal"]
+                )
+                drawn = observations["desired_goal"][i]
+                last, own = env.reset(options={"goal": drawn})
+            np.testing.assert_array_equal(observations["achieved_goal"][i], last["achieved_goal"])
+            np.testing.assert_array_equal(observations["image"][i], last["image"])
+            assert info["is_success"][i] == own["is_success"]
+
+
+def test_the_ready_attributes_of_a_batch_are_found_by_the_wrapper():
+    envs = MiniGridVectorEnv(DOOR_KEY, 2, autoreset_mode=AutoresetMode.DISABLED)
+    expected = AttributeWrapper(gym.make(DOOR_KEY)).attribute_space
+    assert AttributeVectorWrapper(envs).attribute_space == expected
+
+
+def test_rooms_are_read_from_the_layout_that_a_pool_has_put_into_a_slot():
+    envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 2, pool_size=3)
+    ready = MiniGridBatchAttributes(envs, ["room"])
+    for _ in range(60):
+        envs.reset()
+        assert (ready(envs) == 1).all()  # an episode begins a doorway from the goal
 
 
 def test_things_that_behave_alike_share_a_number():

@@ -15,31 +15,28 @@ _SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 class FloorPlan:
-    """What stays in place while an episode lasts, found once for each grid.
+    """What stays in place while an episode lasts.
 
     Rooms are what doorways part: doors, open or not, and gaps one cell wide in walls or lava. They
     are numbered by the fewest doorways to a goal square; without one in reading order. A doorway
     belongs to the room with the higher number beside it: who stands there is not through yet.
 
     Args:
-        grid: MiniGrid's grid.
+        kinds: ``(height, width)`` MiniGrid's name for what lies in each cell; any text for nothing.
         start: Column and row from which rooms must be within reach to count.
 
     Attributes:
-        grid: The same.
-        doors: The doors, in reading order.
+        doors: Column and row of each door, in reading order.
         goals: Column and row of each goal square.
+        rooms: ``(height, width)`` the number of the room at each cell.
         n_rooms: One more than the highest number of a room.
     """
 
-    def __init__(self, grid: Any, start: tuple[int, int]) -> None:
-        self.grid = grid
-        self.doors = [cell for cell in grid.grid if cell is not None and cell.type == "door"]
-        kinds = np.array(["" if cell is None else cell.type for cell in grid.grid])
+    def __init__(self, kinds: npt.NDArray[np.str_], start: tuple[int, int]) -> None:
         # A wall around it all: a door may stand at the very edge, and neighbours are looked at.
-        kinds = np.pad(kinds.reshape(grid.height, grid.width), 1, constant_values="wall")
-        rows, columns = np.nonzero(kinds == "goal")
-        self.goals = set(zip((columns - 1).tolist(), (rows - 1).tolist(), strict=True))
+        kinds = np.pad(kinds, 1, constant_values="wall")
+        self.doors = _positions(kinds == "door")
+        self.goals = _positions(kinds == "goal")
         blocked, doors = np.isin(kinds, ("wall", "lava")), kinds == "door"
         doorways = doors | _gaps(blocked | doors)
         regions, n_regions = ndimage.label(~blocked & ~doorways)
@@ -47,18 +44,8 @@ class FloorPlan:
         rooms = numbers[regions]
         for row, column in zip(*np.nonzero(doorways), strict=True):
             rooms[row, column] = max(numbers[regions[row + r, column + c]] for r, c in _SIDES)
-        self._rooms: list[list[int]] = np.maximum(rooms, 0)[1:-1, 1:-1].tolist()
+        self.rooms: npt.NDArray[np.int64] = np.maximum(rooms, 0)[1:-1, 1:-1]
         self.n_rooms = int(rooms.max()) + 1
-
-    @property
-    def n_locked(self) -> int:
-        """Number of doors that are locked now."""
-        return sum(door.is_locked for door in self.doors)
-
-    def room(self, position: tuple[int, int]) -> int:
-        """The number of the room at a column and row."""
-        column, row = position
-        return self._rooms[row][column]
 
     def _numbers(
         self,
@@ -89,6 +76,12 @@ class FloorPlan:
         far = csgraph.dijkstra(ways, indices=goals, unweighted=True, min_only=True)
         numbers[reached] = far[reached].astype(np.int64)
         return numbers
+
+
+def _positions(where: BoolArray) -> list[tuple[int, int]]:
+    """Column and row of each marked cell, in reading order, without the wall around it all."""
+    rows, columns = np.nonzero(where)
+    return list(zip((columns - 1).tolist(), (rows - 1).tolist(), strict=True))
 
 
 def _region_at(regions: npt.NDArray[np.integer[Any]], position: tuple[int, int]) -> int:

@@ -118,6 +118,9 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._targets = np.zeros((n, layouts.targets.shape[1]), np.int64)
         self._limits = np.zeros(n, np.int64)
         self._missions: tuple[str, ...] = ("",) * n
+        self._all = np.arange(n)
+        size = self.template.agent_view_size
+        self._images = np.zeros((n, size, size, 3), np.uint8)
 
     # --- what others may read --------------------------------------------------------------
 
@@ -166,6 +169,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             self._rule.judge(turn)
         rewards, terminated = turn.rewards, turn.terminated
         truncated = self._elapsed >= self._limits
+        self._images = self._look(self._all)
         observations, done = self._observe(), terminated | truncated
         if not (self._resets and done.any()):
             return observations, rewards, terminated, truncated, {}
@@ -201,6 +205,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         for row, mission in zip(rows.tolist(), layouts.missions[slots], strict=True):
             missions[row] = mission
         self._missions = tuple(missions)
+        self._images[rows] = self._look(rows)
 
     def _act(self, actions: IntArray) -> Turn:
         """The base class's ``step`` of MiniGrid, without its view."""
@@ -243,16 +248,21 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._flat[places] = np.where(picks, EMPTY, left)
         self.carried = np.where(picks, front, np.where(drops, EMPTY, held)).astype(np.uint16)
 
-    def _observe(self) -> Observation:
-        """Fresh arrays: who keeps the last observation must not see it change."""
+    def _look(self, rows: IntArray) -> npt.NDArray[np.uint8]:
+        """What the agents of these rows see."""
         tables, size = self.things.tables, self.template.agent_view_size
-        seen = self._sight.look(self._flat, self._firsts + self.agents, self.directions)
+        places = self._firsts[rows] + self.agents[rows]
+        seen = self._sight.look(self._flat, places, self.directions[rows])
         visible = self._sight.visible(tables.clear[seen])
         if visible is not None:
             seen *= visible  # UNSEEN is 0
-        seen[:, size // 2, size - 1] = self.carried  # MiniGrid shows it where the agent stands
+        seen[:, size // 2, size - 1] = self.carried[rows]  # MiniGrid shows it where the agent is
+        return tables.looks.take(seen, axis=0)
+
+    def _observe(self) -> Observation:
+        """Fresh arrays: who keeps or changes an observation does so without us."""
         return {
-            "image": tables.looks.take(seen, axis=0),
+            "image": self._images.copy(),
             "direction": self.directions.copy(),
             "mission": self._missions,
         }
@@ -268,8 +278,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         env, geometry = self.template, self.layouts.geometry
         numbers = geometry.inner(self.cells[row]).ravel()
         env.grid.grid = [self.things[number] for number in numbers.tolist()]
-        y, x = divmod(int(self.agents[row]), geometry.stride)
-        env.agent_pos = (x - geometry.margin, y - geometry.margin)
+        env.agent_pos = geometry.position(self.agents[row])
         env.agent_dir, env.carrying = int(self.directions[row]), self.things[self.carried[row]]
         picture: npt.NDArray[np.uint8] = env.render()
         return picture

@@ -43,6 +43,11 @@ class Geometry:
         column, row = position
         return (int(row) + self.margin) * self.stride + int(column) + self.margin
 
+    def position(self, cell: Any) -> tuple[int, int]:
+        """The column and row of a number."""
+        row, column = divmod(int(cell), self.stride)
+        return column - self.margin, row - self.margin
+
     def inner(self, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """``(..., height, width)`` a view of flat cells, without the margin."""
         rows = cells.reshape(*cells.shape[:-1], -1, self.stride)

@@ -70,7 +70,7 @@ class Things:
         self._toggled = [UNSEEN, EMPTY]
         self._unlocked = [UNSEEN, EMPTY]
         self._tables: Tables | None = None
-        self._asked: dict[Callable[[Any], int], Array] = {}
+        self._asked: dict[Callable[[Any], Any], Array] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -101,7 +101,7 @@ class Things:
             self._tables = self._make_tables()
         return self._tables
 
-    def ask(self, question: Callable[[Any], int]) -> Array:
+    def ask(self, question: Callable[[Any], Any]) -> Array:
         """``(n,)`` a function's value for each number, kept; it gets None for an empty cell."""
         answers = self._asked.get(question)
         if answers is None or len(answers) != len(self):

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from gym_attrplan.attributes.functions import AttributeFunction, read_values
+from gym_attrplan.attributes.library import choose_attributes
 from gym_attrplan.attributes.space import AttributeSpace, IntArray, Sizes
 from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.wrappers.goals import GoalRules, GoalSampler, as_goals
@@ -31,9 +32,10 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
 
     Args:
         env: A vector environment with autoreset disabled.
-        space: The attributes: an :class:`AttributeSpace` or what one is made of.
+        space: The attributes: an :class:`AttributeSpace` or what one is made of; None for the
+            function's own ``attribute_space``.
         function: ``(vector_env, observations) -> (n_envs, n_attributes) | {name: (n_envs,)
-            array}``.
+            array}``; None for the one that :mod:`gym_attrplan.attributes.library` has ready.
         goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
             far.
         step_penalty: Taken off every step's reward.
@@ -42,6 +44,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
 
     Raises:
         InvalidEnvironment: If the inner environment resets by itself.
+        InvalidAttributes: If no function is given and none is ready.
 
     Example:
         >>> import gymnasium as gym
@@ -58,8 +61,8 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
     def __init__(
         self,
         env: VectorEnv[Any, Any, Any],
-        space: Sizes,
-        function: AttributeFunction | str,
+        space: Sizes | None = None,
+        function: AttributeFunction | str | None = None,
         *,
         goal_sampler: GoalSampler | str | None = None,
         step_penalty: float = 0.0,
@@ -75,10 +78,11 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
                 "{'autoreset_mode': gymnasium.vector.AutoresetMode.DISABLED}."
             )
         self.metadata = {**env.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
-        self.attribute_space = AttributeSpace(space)
+        sizes, reads = choose_attributes(env, space, function)
+        self.attribute_space = AttributeSpace(sizes)
         self.single_observation_space = self._set_up(
             env.single_observation_space,
-            function,
+            reads,
             goal_sampler,
             step_penalty,
             terminate_on_success,

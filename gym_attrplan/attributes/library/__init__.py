@@ -11,6 +11,9 @@ from gym_attrplan.error import InvalidAttributes
 _HERE = __name__
 FAMILIES = {
     "minigrid.minigrid_env.MiniGridEnv": f"{_HERE}.minigrid:MiniGridAttributes",
+    "gym_attrplan.envs.minigrid.batched.MiniGridVectorEnv": (
+        f"{_HERE}.minigrid_batch:MiniGridBatchAttributes"
+    ),
     "gymnasium.envs.toy_text.taxi.TaxiEnv": f"{_HERE}.toy_text:TaxiAttributes",
     "gymnasium.envs.toy_text.frozen_lake.FrozenLakeEnv": f"{_HERE}.toy_text:LakeAttributes",
     "gymnasium.envs.toy_text.cliffwalking.CliffWalkingEnv": f"{_HERE}.toy_text:CliffAttributes",

@@ -7,91 +7,90 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
-from scipy.sparse import coo_array, csgraph
 
 BoolArray = npt.NDArray[np.bool_]
+Regions = npt.NDArray[np.integer[Any]]
 
 _SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 class FloorPlan:
-    """What stays in place while an episode lasts, found once for each grid.
+    """What stays in place while an episode lasts.
 
     Rooms are what doorways part: doors, open or not, and gaps one cell wide in walls or lava. They
     are numbered by the fewest doorways to a goal square; without one in reading order. A doorway
     belongs to the room with the higher number beside it: who stands there is not through yet.
 
     Args:
-        grid: MiniGrid's grid.
+        kinds: ``(height, width)`` MiniGrid's name for what lies in each cell; any text for nothing.
         start: Column and row from which rooms must be within reach to count.
 
     Attributes:
-        grid: The same.
-        doors: The doors, in reading order.
+        doors: Column and row of each door, in reading order.
         goals: Column and row of each goal square.
+        rooms: ``(height, width)`` the number of the room at each cell.
         n_rooms: One more than the highest number of a room.
     """
 
-    def __init__(self, grid: Any, start: tuple[int, int]) -> None:
-        self.grid = grid
-        self.doors = [cell for cell in grid.grid if cell is not None and cell.type == "door"]
-        kinds = np.array(["" if cell is None else cell.type for cell in grid.grid])
+    def __init__(self, kinds: npt.NDArray[np.str_], start: tuple[int, int]) -> None:
         # A wall around it all: a door may stand at the very edge, and neighbours are looked at.
-        kinds = np.pad(kinds.reshape(grid.height, grid.width), 1, constant_values="wall")
-        rows, columns = np.nonzero(kinds == "goal")
-        self.goals = set(zip((columns - 1).tolist(), (rows - 1).tolist(), strict=True))
-        blocked, doors = np.isin(kinds, ("wall", "lava")), kinds == "door"
+        kinds = np.pad(kinds, 1, constant_values="wall")
+        blocked, doors = (kinds == "wall") | (kinds == "lava"), kinds == "door"
+        self.doors = _positions(doors)
+        self.goals = _positions(kinds == "goal")
         doorways = doors | _gaps(blocked | doors)
         regions, n_regions = ndimage.label(~blocked & ~doorways)
-        numbers = self._numbers(regions, n_regions, doorways, start)
+        beside = _beside(regions, doorways)
+        numbers = self._numbers(regions, n_regions, list(beside.values()), start)
         rooms = numbers[regions]
-        for row, column in zip(*np.nonzero(doorways), strict=True):
-            rooms[row, column] = max(numbers[regions[row + r, column + c]] for r, c in _SIDES)
-        self._rooms: list[list[int]] = np.maximum(rooms, 0)[1:-1, 1:-1].tolist()
+        for doorway, near in beside.items():
+            rooms[doorway] = max((numbers[region] for region in near), default=-1)
+        self.rooms: npt.NDArray[np.int64] = np.maximum(rooms, 0)[1:-1, 1:-1]
         self.n_rooms = int(rooms.max()) + 1
-
-    @property
-    def n_locked(self) -> int:
-        """Number of doors that are locked now."""
-        return sum(door.is_locked for door in self.doors)
-
-    def room(self, position: tuple[int, int]) -> int:
-        """The number of the room at a column and row."""
-        column, row = position
-        return self._rooms[row][column]
 
     def _numbers(
         self,
-        regions: npt.NDArray[np.integer[Any]],
+        regions: Regions,
         n_regions: int,
-        doorways: BoolArray,
+        joined: list[set[int]],
         start: tuple[int, int],
     ) -> npt.NDArray[np.int64]:
         """``(n_regions + 1,)`` the number of each region; -1 for walls and what nobody reaches."""
-        pairs = [
-            (int(regions[row + r, column + c]), int(regions[row + s, column + d]))
-            for row, column in zip(*np.nonzero(doorways), strict=True)
-            for r, c in _SIDES
-            for s, d in _SIDES
-        ]
-        ends = np.array([pair for pair in pairs if 0 not in pair], np.int64).reshape(-1, 2).T
-        shape = (n_regions + 1, n_regions + 1)
-        ways = coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=shape).tocsr()
         numbers = np.full(n_regions + 1, -1)
-        _, part = csgraph.connected_components(ways, directed=False)
-        reached = part == part[_region_at(regions, start)]
-        reached[0] = False
-        goals = [_region_at(regions, goal) for goal in self.goals]
-        goals = [goal for goal in goals if reached[goal]]
-        if not goals:
-            numbers[reached] = np.arange(reached.sum())
-            return numbers
-        far = csgraph.dijkstra(ways, indices=goals, unweighted=True, min_only=True)
-        numbers[reached] = far[reached].astype(np.int64)
+        reached = _doorways_from({_region_at(regions, start)} - {0}, joined)
+        goals = {_region_at(regions, goal) for goal in self.goals} & reached.keys()
+        away = _doorways_from(goals, joined)
+        for order, region in enumerate(sorted(reached)):
+            numbers[region] = away[region] if goals else order
         return numbers
 
 
-def _region_at(regions: npt.NDArray[np.integer[Any]], position: tuple[int, int]) -> int:
+def _beside(regions: Regions, doorways: BoolArray) -> dict[tuple[int, int], set[int]]:
+    """The regions beside each doorway."""
+    places = zip(*(axis.tolist() for axis in np.nonzero(doorways)), strict=True)
+    return {
+        (row, column): {int(regions[row + r, column + c]) for r, c in _SIDES} - {0}
+        for row, column in places
+    }
+
+
+def _doorways_from(sources: set[int], joined: list[set[int]]) -> dict[int, int]:
+    """The fewest doorways from one of the sources to each region within reach."""
+    far, front = dict.fromkeys(sources, 0), sources
+    while front:
+        beyond = set().union(*(near for near in joined if near & front)) - far.keys()
+        far.update(dict.fromkeys(beyond, max(far.values()) + 1))
+        front = beyond
+    return far
+
+
+def _positions(where: BoolArray) -> list[tuple[int, int]]:
+    """Column and row of each marked cell, in reading order, without the wall around it all."""
+    rows, columns = np.nonzero(where)
+    return list(zip((columns - 1).tolist(), (rows - 1).tolist(), strict=True))
+
+
+def _region_at(regions: Regions, position: tuple[int, int]) -> int:
     """The region at a column and row; beside it for one that stands in a doorway."""
     column, row = int(position[0]) + 1, int(position[1]) + 1  # past the wall around it all
     near = [regions[row, column], *(regions[row + r, column + c] for r, c in _SIDES)]

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from gym_attrplan.attributes.library.floor_plan import FloorPlan
+from gym_attrplan.attributes.library.minigrid_readers import (
+    DoorState,
+    LockedDoors,
+    Reader,
+    Room,
+    Scene,
+    ThingAt,
+)
 from gym_attrplan.attributes.space import AttributeSpace
 from gym_attrplan.error import InvalidAttributes
 
@@ -24,7 +31,6 @@ _PICK_UP = 3
 _MAX_NAMED_DOORS = 3
 """More doors with an attribute each would multiply the descriptions, and the ways between them."""
 
-Reader = Callable[[Any, FloorPlan], int]
 Named = dict[str, tuple[int | list[str], Reader]]
 
 
@@ -68,13 +74,13 @@ class MiniGridAttributes:
         every = [thing for world in things for thing in world]
         light = [thing for thing in every if thing.can_pickup()]
         self._colored = _colored_kinds(things)
-        plans = [FloorPlan(world.grid, world.agent_pos) for world in worlds]
+        scenes = [Scene(world) for world in worlds]
         can_carry = env.unwrapped.action_space.n > _PICK_UP
         found: dict[str, Named] = {
             "carrying": self._carrying(light if can_carry else []),
-            "door": self._doors([plan.doors for plan in plans]),
-            "room": _rooms(plans),
-            "at_goal": _at_goal(plans),
+            "door": _doors([scene.doors for scene in scenes]),
+            "room": _rooms(scenes),
+            "at_goal": _at_goal(scenes),
             "facing": self._facing(every),
         }
         table = {name: one for part in self._chosen(found, parts) for name, one in part.items()}
@@ -84,15 +90,15 @@ class MiniGridAttributes:
                 "space and a function of your own."
             )
         self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
-        self._readers = [reader for _, reader in table.values()]
-        self._plan = plans[-1]
+        self.readers = [reader for _, reader in table.values()]
+        self._scene = scenes[-1]
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
         """The values of all attributes now."""
         world = env.unwrapped
-        if self._plan.grid is not world.grid:  # walls and doors stay where they are in an episode
-            self._plan = FloorPlan(world.grid, world.agent_pos)
-        return [read(world, self._plan) for read in self._readers]
+        if self._scene.grid is not world.grid:  # walls and doors stay where they are in an episode
+            self._scene = Scene(world)
+        return [reader.one(world, self._scene) for reader in self.readers]
 
     def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
         if parts is None:
@@ -100,47 +106,22 @@ class MiniGridAttributes:
             parts = [part for part in PARTS if part != "facing" or not has_end]
         return [found[part] for part in parts]
 
-    def _name(self, thing: Any) -> str:
-        return f"{thing.color} {thing.type}" if thing.type in self._colored else str(thing.type)
-
-    def _words(self, things: Iterable[Any]) -> dict[str, int]:
-        """Name → value of whatever lies around; 0 is nothing."""
-        names: list[str] = []
+    def _words(self, things: Iterable[Any]) -> list[str]:
+        """Whatever lies around, by name."""
+        names = ["nothing"]
         for kind in sorted({thing.type for thing in things}):
             names += [f"{color} {kind}" for color in COLORS] if kind in self._colored else [kind]
-        return {name: value for value, name in enumerate(["nothing", *names])}
+        return names
 
     def _carrying(self, things: list[Any]) -> Named:
         words = self._words(things)
-
-        def read(world: Any, plan: FloorPlan) -> int:
-            held = world.carrying
-            return 0 if held is None else words.get(self._name(held), 0)
-
-        return {"carrying": (list(words), read)} if things else {}
+        reader = ThingAt("carried", words, self._colored)
+        return {"carrying": (words, reader)} if things else {}
 
     def _facing(self, things: list[Any]) -> Named:
         words = self._words(things)
-
-        def read(world: Any, plan: FloorPlan) -> int:
-            front = world.grid.get(*world.front_pos)
-            return 0 if front is None else words.get(self._name(front), 0)
-
-        return {"facing": (list(words), read)} if things else {}
-
-    def _doors(self, worlds: list[list[Any]]) -> Named:
-        n_doors = max(len(doors) for doors in worlds)
-        n_locked = max(sum(door.is_locked for door in doors) for doors in worlds)
-        states = ["locked", "closed", "open"] if n_locked else ["closed", "open"]
-        if n_doors == 1:
-            return {"door": (states, _door_reader(None, len(states)))}
-        colors = {tuple(sorted(door.color for door in doors)) for doors in worlds}
-        named = next(iter(colors))
-        if len(colors) == 1 and 0 < len(set(named)) == n_doors <= _MAX_NAMED_DOORS:
-            return {f"{one} door": (states, _door_reader(one, len(states))) for one in named}
-        if not n_locked:
-            return {}
-        return {"locked_doors": (n_locked + 1, lambda world, plan: min(n_locked, plan.n_locked))}
+        reader = ThingAt("front", words, self._colored)
+        return {"facing": (words, reader)} if things else {}
 
 
 def _draw_worlds(env: Any) -> list[Any]:
@@ -164,43 +145,43 @@ def _things(cells: Iterable[Any]) -> list[Any]:
     return things
 
 
-def _colored_kinds(worlds: list[list[Any]]) -> set[str]:
+def _colored_kinds(worlds: list[list[Any]]) -> frozenset[str]:
     """The kinds of things that are named with their colour, since one world holds several.
 
     What can be carried is named alike: with colours if one kind needs them.
     """
-    kinds = set()
+    kinds: set[str] = set()
     for things in worlds:
         looks = Counter(kind for kind, _ in {(thing.type, thing.color) for thing in things})
         kinds |= {kind for kind, n_colors in looks.items() if n_colors > 1}
     if kinds - {"door"}:
         kinds |= {thing.type for things in worlds for thing in things if thing.can_pickup()}
-    return kinds
+    return frozenset(kinds)
 
 
-def _door_reader(color: str | None, n_states: int) -> Reader:
-    """Reads a door's state; one that is not there stands open."""
+def _doors(worlds: list[list[Any]]) -> Named:
+    n_doors = max(len(doors) for doors in worlds)
+    n_locked = max(sum(door.is_locked for door in doors) for doors in worlds)
+    states = ["locked", "closed", "open"] if n_locked else ["closed", "open"]
+    if n_doors == 1:
+        return {"door": (states, DoorState(None, len(states)))}
+    colors = {tuple(sorted(door.color for door in doors)) for doors in worlds}
+    named = next(iter(colors))
+    if len(colors) == 1 and 0 < len(set(named)) == n_doors <= _MAX_NAMED_DOORS:
+        return {f"{one} door": (states, DoorState(one, len(states))) for one in named}
+    return {"locked_doors": (n_locked + 1, LockedDoors(n_locked))} if n_locked else {}
 
-    def read(world: Any, plan: FloorPlan) -> int:
-        for door in plan.doors:
-            if color in (None, door.color):
-                behind_open = 0 if door.is_open else 2 if door.is_locked else 1
-                return max(0, n_states - 1 - behind_open)
-        return n_states - 1
 
-    return read
-
-
-def _rooms(plans: list[FloorPlan]) -> Named:
-    n_rooms = min(len(ascii_uppercase), max(plan.n_rooms for plan in plans))
+def _rooms(scenes: list[Scene]) -> Named:
+    n_rooms = min(len(ascii_uppercase), max(scene.plan.n_rooms for scene in scenes))
     if n_rooms < 2:
         return {}
     away = ["goal", *(f"{n} away" for n in range(1, n_rooms))]
-    words = away if any(plan.goals for plan in plans) else list(ascii_uppercase[:n_rooms])
-    return {"room": (words, lambda world, plan: min(n_rooms - 1, plan.room(world.agent_pos)))}
+    has_goal = any(scene.plan.goals for scene in scenes)
+    return {"room": (away if has_goal else list(ascii_uppercase[:n_rooms]), Room(n_rooms))}
 
 
-def _at_goal(plans: list[FloorPlan]) -> Named:
-    if not any(plan.goals for plan in plans):
+def _at_goal(scenes: list[Scene]) -> Named:
+    if not any(scene.plan.goals for scene in scenes):
         return {}
-    return {"at_goal": (2, lambda world, plan: int(tuple(world.agent_pos) in plan.goals))}
+    return {"at_goal": (2, ThingAt("below", ["nothing", "goal"], frozenset()))}

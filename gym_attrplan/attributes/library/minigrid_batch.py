@@ -1,0 +1,91 @@
+"""The attributes of MiniGrid's environments in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes.library.floor_plan import FloorPlan
+from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
+
+Array = npt.NDArray[Any]
+
+
+class MiniGridBatchAttributes:
+    """:class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes` of a whole batch.
+
+    Args:
+        envs: A batched MiniGrid, wrapped or not.
+        parts: As there.
+
+    Raises:
+        InvalidAttributes: As there.
+    """
+
+    def __init__(self, envs: Any, parts: Sequence[str] | None = None) -> None:
+        batch = envs.unwrapped
+        single = MiniGridAttributes(batch.template, parts)
+        self.attribute_space = single.attribute_space
+        self._readers = single.readers
+        self._plans = _Plans(batch)
+
+    def __call__(self, envs: Any, observations: Any = None, /) -> Array:
+        """``(n, n_attributes)`` the values of all attributes now."""
+        snapshot = _Snapshot(envs.unwrapped, self._plans)
+        return np.stack([reader.many(snapshot) for reader in self._readers], axis=1)
+
+
+class _Plans:
+    """The floor plans of a batch's layouts, in arrays; each is made once.
+
+    Attributes:
+        rooms: ``(n_slots, area)`` the number of the room at each cell.
+        doors: ``(n_slots, k)`` cells; 0, which lies beyond the grid, where there are fewer.
+    """
+
+    def __init__(self, batch: Any) -> None:
+        self.rooms = np.zeros(batch.layouts.cells.shape, np.int16)
+        self.doors = np.zeros((len(self.rooms), 1), np.int64)
+        self._serials = np.zeros(len(self.rooms), np.int64)
+
+    def update(self, layouts: Any, slots: Array) -> None:
+        """Make the plans of layouts that are new in these slots."""
+        new = slots[self._serials[slots] != layouts.serials[slots]]
+        for slot in np.unique(new).tolist():
+            self._make(layouts, slot)
+
+    def _make(self, layouts: Any, slot: int) -> None:
+        geometry = layouts.geometry
+        kinds = layouts.things.ask(_kind)[geometry.inner(layouts.cells[slot])]
+        plan = FloorPlan(kinds, geometry.position(layouts.agents[slot]))
+        geometry.inner(self.rooms[slot])[...] = plan.rooms
+        missing = len(plan.doors) - self.doors.shape[1]
+        if missing > 0:
+            self.doors = np.pad(self.doors, ((0, 0), (0, missing)))
+        self.doors[slot] = 0
+        self.doors[slot, : len(plan.doors)] = [geometry.cell(door) for door in plan.doors]
+        self._serials[slot] = layouts.serials[slot]
+
+
+class _Snapshot:
+    """A batch as readers see it, after one step."""
+
+    def __init__(self, batch: Any, plans: _Plans) -> None:
+        plans.update(batch.layouts, batch.slots)
+        rows = np.arange(len(batch.slots))
+        self.carried, self.front, self.below = batch.carried, batch.front, batch.below
+        self.rooms = plans.rooms[batch.slots, batch.agents]
+        self.doors = batch.cells[rows[:, None], plans.doors[batch.slots]]
+        self._things = batch.things
+
+    def ask(self, question: Callable[[Any], int]) -> Array:
+        """A function's value for every thing of the catalogue."""
+        answers: Array = self._things.ask(question)
+        return answers
+
+
+def _kind(thing: Any) -> str:
+    return "" if thing is None else str(thing.type)

@@ -1,0 +1,180 @@
+"""Layouts: what MiniGrid draws at the start of an episode, laid into arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.envs.minigrid.geometry import Geometry
+from gym_attrplan.envs.minigrid.rules import EndRule
+from gym_attrplan.envs.minigrid.things import Numbers, Things
+from gym_attrplan.error import InvalidEnvironment
+
+IntArray = npt.NDArray[np.int64]
+
+_EPISODES_PER_FRESH = 16
+"""Of so many episodes from a full pool one has a fresh layout."""
+
+
+class Layouts:
+    """Starts of episodes, one in each slot.
+
+    Args:
+        env: MiniGrid's environment, which draws them.
+        rule: How its episodes end.
+        n_slots: How many to hold.
+
+    Attributes:
+        cells: ``(n_slots, area)`` what lies where.
+        agents: ``(n_slots,)`` cells.
+        directions: ``(n_slots,)``.
+        limits: ``(n_slots,)`` steps after which the episode is truncated.
+        targets: ``(n_slots, k)`` what the end rule asks for.
+        missions: ``(n_slots,)`` texts.
+        serials: ``(n_slots,)`` changes whenever the slot gets another layout.
+    """
+
+    def __init__(self, env: Any, rule: EndRule, n_slots: int) -> None:
+        self._env, self._rule = env, rule
+        self.things = Things()
+        self.geometry = Geometry(env.width, env.height, env.agent_view_size - 1)
+        wall = self.things.number(_outer_wall())
+        self.cells: Numbers = np.full((n_slots, self.geometry.area), wall, np.uint16)
+        self.agents = np.zeros(n_slots, np.int64)
+        self.directions = np.zeros(n_slots, np.int64)
+        self.limits = np.zeros(n_slots, np.int64)
+        self.targets = np.zeros((n_slots, rule.n_targets), np.int64)
+        self.missions = np.full(n_slots, "", object)
+        self.serials = np.zeros(n_slots, np.int64)
+
+    def draw(self, slot: int, rng: np.random.Generator) -> None:
+        """Have MiniGrid draw the next layout of a stream of random numbers, into a slot.
+
+        Raises:
+            InvalidEnvironment: If the grid has another size than the others.
+        """
+        env, geometry = self._env, self.geometry
+        env.np_random = rng
+        env.reset()
+        grid = env.grid
+        if (grid.width, grid.height) != (geometry.width, geometry.height) or env.carrying:
+            raise InvalidEnvironment(
+                f"episodes begin empty-handed in grids of {geometry.width} x {geometry.height}; "
+                f"{env} drew {grid.width} x {grid.height} with {env.carrying} in hand."
+            )
+        number, target = self.things.number, self._rule.target(env)
+        numbers = [number(cell, target) for cell in grid.grid]
+        inner = geometry.inner(self.cells[slot])
+        inner[...] = np.array(numbers, np.uint16).reshape(inner.shape)
+        self.agents[slot] = geometry.cell(env.agent_pos)
+        self.directions[slot] = env.agent_dir
+        self.limits[slot] = env.max_steps
+        self.targets[slot] = self._rule.read(env, geometry.cell)
+        self.missions[slot] = env.mission
+        self.serials[slot] += 1
+
+
+class LayoutSource(ABC):
+    """Decides in which layouts episodes begin."""
+
+    layouts: Layouts
+
+    @abstractmethod
+    def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
+        """Begin anew with these streams of random numbers."""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> IntArray:
+        """The slots of the layouts in which these environments begin their next episode."""
+
+
+class OwnLayouts(LayoutSource):
+    """Every environment has its own stream of layouts, as MiniGrid's own would draw them.
+
+    Args:
+        env: Draws the layouts.
+        rule: How episodes end.
+        rngs: A stream for each environment.
+    """
+
+    def __init__(self, env: Any, rule: EndRule, rngs: list[np.random.Generator]) -> None:
+        self.layouts = Layouts(env, rule, len(rngs))
+        self._rngs = rngs
+
+    def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
+        """Give these environments other streams."""
+        for row, rng in zip(rows.tolist(), rngs, strict=True):
+            self._rngs[row] = rng
+
+    def take(self, rows: IntArray) -> IntArray:
+        """The environments' own slots, drawn anew."""
+        for row in rows.tolist():
+            self.layouts.draw(row, self._rngs[row])
+        return rows
+
+
+class LayoutPool(LayoutSource):
+    """All environments share layouts: drawing one costs as much as hundreds of batched steps.
+
+    Episodes begin in fresh layouts until the pool is full. Then 15 of 16 begin in one of the pool,
+    drawn at random, and the 16th in a fresh one, which takes the place of the oldest.
+
+    Args:
+        env: Draws the layouts.
+        rule: How episodes end.
+        rng: The stream of all of them.
+        num_envs: Number of environments.
+        size: Number of layouts; more than environments, since no layout is replaced while in use.
+
+    Raises:
+        InvalidEnvironment: If the pool is too small.
+    """
+
+    def __init__(
+        self, env: Any, rule: EndRule, rng: np.random.Generator, *, num_envs: int, size: int
+    ) -> None:
+        if size <= num_envs:
+            raise InvalidEnvironment(
+                f"pool_size must be greater than num_envs={num_envs}; received {size}."
+            )
+        self.layouts = Layouts(env, rule, size)
+        self._rng = rng
+        self._in_use = np.full(num_envs, -1)
+        self._n_held = self._next = self._n_begun = 0
+
+    def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
+        """Empty the pool, which is then filled from the first stream."""
+        self._rng = rngs[0]
+        self._n_held = self._next = self._n_begun = 0
+
+    def take(self, rows: IntArray) -> IntArray:
+        """Layouts of the pool, some of them fresh."""
+        self._in_use[rows] = -1
+        for row in rows.tolist():
+            self._in_use[row] = (
+                self._fresh() if self._is_due() else self._rng.integers(self._n_held)
+            )
+        return self._in_use[rows]
+
+    def _is_due(self) -> bool:
+        self._n_begun += 1
+        return self._n_held < len(self.layouts.cells) or self._n_begun % _EPISODES_PER_FRESH == 0
+
+    def _fresh(self) -> int:
+        n_slots = len(self.layouts.cells)
+        while (self._in_use == self._next).any():
+            self._next = (self._next + 1) % n_slots
+        slot, self._next = self._next, (self._next + 1) % n_slots
+        self.layouts.draw(slot, self._rng)
+        self._n_held = max(self._n_held, slot + 1)
+        return slot
+
+
+def _outer_wall() -> Any:
+    """What MiniGrid shows beyond the edge of a grid."""
+    from minigrid.core.world_object import Wall
+
+    return Wall()

@@ -1,15 +1,20 @@
-"""Files that are written whole or not at all, by any number of processes at once."""
+"""Files that are written whole or not at all, and arrays that are read within bounds."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import glob
+import math
 import os
 import secrets
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 
 @contextlib.contextmanager
@@ -104,3 +109,56 @@ def _naming(path: Path, error: OSError) -> OSError:
     if error.errno is None:
         return OSError(f"{path} cannot be written: {error}")
     return OSError(error.errno, os.strerror(error.errno), str(path))
+
+
+def read_npz(
+    file: IO[bytes], *, max_bytes: int, wanted: Collection[str] | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an ``.npz``, held to their stated sizes, and these to a limit.
+
+    Args:
+        file: What ``numpy.savez`` or ``savez_compressed`` wrote.
+        max_bytes: Of all arrays together.
+        wanted: Names to read if they are there; others are never unpacked. None reads all.
+
+    Raises:
+        ValueError: If an array is not as long as it says, or they are too large. On a damaged
+            file ``zipfile`` and NumPy raise almost anything else.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> np.savez(file, a=[1, 2], b=3)
+        >>> read_npz(file, max_bytes=100, wanted=["a"])
+        {'a': array([1, 2])}
+    """
+    with zipfile.ZipFile(file) as archive:
+        stored = [name.removesuffix(".npy") for name in archive.namelist()]
+        names = [name for name in stored if wanted is None or name in wanted]
+        total = sum(_stated_bytes(archive, name) for name in names)
+        if total > max_bytes:
+            raise ValueError(f"its arrays take {total:,} bytes, above the limit of {max_bytes:,}")
+        return {name: _unpacked(archive, name) for name in names}
+
+
+def _stated_bytes(archive: zipfile.ZipFile, name: str) -> int:
+    """What an array takes, by its header alone."""
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{name} is packed in a way that is not ours")
+    with archive.open(info) as stream:
+        # Longer headers than those of version 1.0, up to 4 GB, have no use here.
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError(f"{name} has a header that is not ours")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        n_bytes = math.prod(shape) * dtype.itemsize
+        # The checksum is compared where a member ends, so nothing may follow the array.
+        if n_bytes != info.file_size - stream.tell():
+            raise ValueError(f"{name} is not as long as it says")
+    return n_bytes
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    with archive.open(f"{name}.npy") as stream:
+        array: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+        return array

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,7 +12,7 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidGraph, shortened
-from gym_attrplan.files import replacing
+from gym_attrplan.files import read_npz, replacing
 from gym_attrplan.graph.edges import ATTEMPTED, DTYPES, EdgeStore
 from gym_attrplan.graph.index import NodeIndex
 
@@ -113,9 +111,8 @@ def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
     """
     with path.open("rb") as file:
         try:
-            with zipfile.ZipFile(file) as archive:
-                _check_members(archive, _most_bytes(os.fstat(file.fileno()).st_size))
-                arrays = {name: _read_member(archive, name) for name in _members(archive)}
+            most_bytes = _most_bytes(os.fstat(file.fileno()).st_size)
+            arrays = read_npz(file, max_bytes=most_bytes, wanted=_NAMES)
             found = int(arrays.pop("format"))
             space = AttributeSpace.from_json(str(arrays.pop("space")))
         except Exception as error:  # on a damaged archive zipfile and numpy raise almost anything
@@ -130,36 +127,3 @@ def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
 def _most_bytes(file_size: int) -> int:
     """How many bytes a file of this size may hold when its arrays are unpacked."""
     return max(MAX_BYTES, MAX_RATIO * file_size)
-
-
-def _members(archive: zipfile.ZipFile) -> list[str]:
-    """Names of the arrays that are there and wanted; others are never unpacked."""
-    stored = set(archive.namelist())
-    return [name for name in _NAMES if f"{name}.npy" in stored]
-
-
-def _check_members(archive: zipfile.ZipFile, most_bytes: int) -> None:
-    """Hold the arrays to their stated sizes, and these to a limit, before any is unpacked."""
-    total = 0
-    for name in _members(archive):
-        info = archive.getinfo(f"{name}.npy")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InvalidGraph(f"{name} is packed in a way that is not ours")
-        with archive.open(info) as stream:
-            # Longer headers than those of version 1.0, up to 4 GB, have no use here.
-            if np.lib.format.read_magic(stream) != (1, 0):
-                raise InvalidGraph(f"{name} has a header that is not ours")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-            n_bytes = math.prod(shape) * dtype.itemsize
-            # The checksum is compared where a member ends, so nothing may follow the array.
-            if n_bytes != info.file_size - stream.tell():
-                raise InvalidGraph(f"{name} is not as long as it says")
-        total += n_bytes
-    if total > most_bytes:
-        raise InvalidGraph(f"its arrays take {total:,} bytes, above the limit of {most_bytes:,}")
-
-
-def _read_member(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
-    with archive.open(f"{name}.npy") as stream:
-        array: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-        return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.lessons import new_success_model
 from gym_attrplan.error import InvalidArchive
+from gym_attrplan.models.restoring import check_optimizer, check_weights, whole_number
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent
@@ -81,14 +83,14 @@ class Learned:
                 agent.attribute_space, self.arrays["imagined"]
             )
         _give_weights(agent, _put_together(self.skeleton, self.tensors))
-        agent.num_timesteps = int(self.progress["num_timesteps"])
+        agent.num_timesteps = whole_number(self.progress["num_timesteps"])
         done = self.progress["steps_done"]
-        agent.steps_done = {phase: int(done[phase]) for phase in agent.steps_done}
+        agent.steps_done = {phase: whole_number(done[phase]) for phase in agent.steps_done}
         agent.rng.bit_generator.state = self.progress["random_state"]
+        if agent.rng.bit_generator.state != self.progress["random_state"]:
+            raise InvalidArchive("the random state is none: NumPy would change it.")
         for name, model in _models(agent).items():
-            for clock, value in self.progress["clocks"][name].items():
-                if clock in _CLOCKS:
-                    setattr(model, clock, int(value))
+            _set_clocks(model, self.progress["clocks"][name])
         for name, part in _experience(agent).items():
             if name in self.arrays:
                 restore = _replay if name == "replay_buffer" else type(part).restore
@@ -103,6 +105,13 @@ def _models(agent: AttributePlannerAgent) -> dict[str, Any]:
 
 def _clocks_of(model: Any) -> dict[str, int]:
     return {name: int(getattr(model, name)) for name in _CLOCKS if hasattr(model, name)}
+
+
+def _set_clocks(model: Any, clocks: dict[str, Any]) -> None:
+    if set(clocks) != set(_clocks_of(model)):
+        raise InvalidArchive(f"a learner's clocks are {list(_clocks_of(model))}, not these.")
+    for name, value in clocks.items():
+        setattr(model, name, whole_number(value))
 
 
 def _experience(agent: AttributePlannerAgent) -> dict[str, Any]:
@@ -138,12 +147,28 @@ def _variables(model: Any) -> dict[str, torch.Tensor]:
 def _give_weights(agent: AttributePlannerAgent, weights: dict[str, Any]) -> None:
     for name, model in _models(agent).items():
         if hasattr(model, "get_parameters"):
+            _check_parameters(model, weights[name]["parameters"], name)
+            check_weights(_variables(model), weights[name]["variables"], f"{name}/variables")
             model.set_parameters(weights[name]["parameters"], exact_match=True)
             for key, variable in _variables(model).items():
                 variable.copy_(weights[name]["variables"][key])
     if "success" in weights:
         agent.success_model = new_success_model(agent)
+        check_weights(agent.success_model.state_dict(), weights["success"], "success")
         agent.success_model.load_state_dict(weights["success"])
+
+
+def _check_parameters(model: Any, given: Any, name: str) -> None:
+    """Hold parameters to a model's own; given a text, SB3 would open the file of that name."""
+    own = model.get_parameters()
+    if not isinstance(given, dict) or set(given) != set(own):
+        raise InvalidArchive(f"{name} has other parts than {sorted(own)}.")
+    for part, values in own.items():
+        owner = operator.attrgetter(part)(model)
+        if isinstance(owner, torch.optim.Optimizer):
+            check_optimizer(owner, given[part], f"{name}/{part}")
+        else:
+            check_weights(values, given[part], f"{name}/{part}")
 
 
 def _take_apart(value: Any, path: str, tensors: Tensors, known: dict[Any, str]) -> Any:
@@ -246,9 +271,14 @@ def _normalize(agent: AttributePlannerAgent, arrays: Arrays | None) -> None:
     if venv is None or arrays is None:
         return
     for name, statistics in _statistics(venv).items():
-        statistics.mean = np.array(arrays[f"{name}/mean"])
-        statistics.var = np.array(arrays[f"{name}/var"])
-        statistics.count = float(arrays[f"{name}/count"])
+        mean, var, count = (arrays[f"{name}/{part}"] for part in ("mean", "var", "count"))
+        if not mean.shape == var.shape == statistics.mean.shape:
+            raise InvalidArchive(
+                f"the statistics of {name} have shape {statistics.mean.shape}; received "
+                f"{mean.shape} and {var.shape}."
+            )
+        statistics.mean, statistics.var = (np.array(one, np.float64) for one in (mean, var))
+        statistics.count = float(count)
 
 
 def _statistics(venv: VecNormalize) -> dict[str, RunningMeanStd]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.attributes.space import FREE, IntArray
-from gym_attrplan.error import InvalidGraph
-from gym_attrplan.graph import EpisodeMemory, Planner, TransitionCounts
+from gym_attrplan.error import InvalidGraph, InvalidOption
+from gym_attrplan.graph import ESTIMATORS, EpisodeMemory, Planner, TransitionCounts
 from gym_attrplan.graph.nearest import nearest_reachable
+from gym_attrplan.models.restoring import is_a
 
 Observations = dict[str, npt.NDArray[Any]]
 BoolArray = npt.NDArray[np.bool_]
@@ -60,6 +61,20 @@ class PlannerOptions:
     forward: bool = True
     edges: Literal["table", "model", "both"] = "both"
     step_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        """Say what is wrong now, not when the first plan is made."""
+        for name, hint in get_type_hints(type(self)).items():
+            if not is_a(value := getattr(self, name), hint):
+                raise InvalidOption(f"{name} is {hint}; received {value!r:.100}.")
+        if self.estimator not in ESTIMATORS:
+            raise InvalidOption(
+                f"estimator is one of {list(ESTIMATORS)}; received {self.estimator!r:.100}."
+            )
+        for name in ("retry_cost", "step_cost"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < np.inf:
+                raise InvalidOption(f"{name} is a number from 0; received {value!r:.100}.")
 
 
 PLANNERS = {

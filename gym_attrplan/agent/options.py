@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.buffers import BaseBuffer
 from stable_baselines3.common.policies import BasePolicy
-from torch import nn, optim
 
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.low_level import find_algorithm
-from gym_attrplan.error import InvalidArchive, InvalidOption, did_you_mean
+from gym_attrplan.agent.plain import from_plain, to_plain
+from gym_attrplan.error import InvalidOption, did_you_mean
+from gym_attrplan.models.restoring import is_a
 
 _DEFAULTS = {"exploration": "bonus", "exploration_fraction": 0.2, "max_hop_steps": 80}
 _INVERSE_DEFAULTS = {"exploration": "random", "exploration_fraction": 0.5, "max_hop_steps": 1}
 
-_SAVED_CLASSES = (BaseAlgorithm, BaseBuffer, nn.Module, optim.Optimizer)
-"""Classes that options may name; an archive can load no others."""
+MAX_ENVS = 2**20
+"""Environments at most, in one process."""
+
+MAX_SEED = 2**32 - 1
+"""What NumPy's global generator, which SB3 seeds, can take."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,9 @@ class AgentOptions:
             if given.get(name) is None:
                 given[name] = default
         options = cls(**given)
-        options._check_ranges()
         find_algorithm(options.low_level)
+        options._check_types()
+        options._check_ranges()
         options.to_json()
         return options
 
@@ -100,6 +103,12 @@ class AgentOptions:
     def is_inverse(self) -> bool:
         """Whether one action is a hop and π is learned by supervision."""
         return self.low_level == "inverse"
+
+    def _check_types(self) -> None:
+        for name, hint in get_type_hints(type(self)).items():
+            if not is_a(value := getattr(self, name), hint):
+                known = getattr(hint, "__name__", str(hint))
+                raise InvalidOption(f"{name} is of type {known}; received {value!r:.200}.")
 
     def _check_ranges(self) -> None:
         if self.exploration == "surprise" and not self.is_inverse:
@@ -116,15 +125,16 @@ class AgentOptions:
             if (value := getattr(self, name)) not in names:
                 raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
         for name, low, high in (
-            ("n_envs", 1, math.inf),
+            ("n_envs", 1, MAX_ENVS),
             ("exploration_fraction", 0, 1),
             ("max_hop_steps", 1, math.inf),
             ("step_penalty", 0, math.inf),
             ("decay", 0, 1),
             ("epoch_steps", 1, math.inf),
+            ("seed", 0, MAX_SEED),
         ):
             value = getattr(self, name)
-            if not low <= value <= high:
+            if value is not None and not low <= value <= high:
                 raise InvalidOption(f"{name} is from {low} to {high}; received {value!r}.")
         if not 0 < self.bonus_scale < math.inf:
             raise InvalidOption(f"bonus_scale is above 0; received {self.bonus_scale!r}.")
@@ -135,46 +145,22 @@ class AgentOptions:
         Raises:
             InvalidOption: If a value is code: a schedule, a noise object, a function.
         """
-        return {one.name: _plain(getattr(self, one.name), one.name) for one in fields(self)}
+        return {one.name: to_plain(getattr(self, one.name), one.name) for one in fields(self)}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AgentOptions:
-        """The options that :meth:`to_json` wrote."""
-        return cls(**{name: _restored(value) for name, value in data.items()})
+    def from_json(
+        cls, data: Mapping[str, Any], custom_objects: Mapping[str, type[Any]] | None = None
+    ) -> AgentOptions:
+        """The options that :meth:`to_json` wrote, held to their rules.
 
+        Args:
+            data: What it wrote.
+            custom_objects: ``"module:Name"`` → a class to take for it.
 
-def _plain(value: Any, name: str) -> Any:
-    if isinstance(value, type) and issubclass(value, _SAVED_CLASSES):
-        return {"class": f"{value.__module__}:{value.__qualname__}"}
-    if isinstance(value, dict):
-        return {key: _plain(one, f"{name}[{key!r}]") for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one, name) for one in value]
-    try:
-        json.dumps(value)
-    except TypeError:
-        raise InvalidOption(
-            f"{name} is saved with the agent as data and may not be code; received {value!r}. "
-            "Give a number or a name; let a callback change it while training if it must change."
-        ) from None
-    return value
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {"class"}:
-        module, _, name = str(value["class"]).partition(":")
-        try:
-            found = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise InvalidArchive(
-                f"the agent was saved with {value['class']}, which is not here: {error}. "
-                "Install or import what defines it."
-            ) from error
-        if not (isinstance(found, type) and issubclass(found, _SAVED_CLASSES)):
-            raise InvalidArchive(f"{value['class']} is no class that an agent may be made of.")
-        return found
-    if isinstance(value, dict):
-        return {key: _restored(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_restored(one) for one in value]
-    return value
+        Raises:
+            InvalidArchive: If they name a class that is not imported, or that no agent is made of.
+            InvalidOption: If one is unknown or out of range.
+        """
+        return cls.checked(
+            **{name: from_plain(one, custom_objects or {}) for name, one in data.items()}
+        )

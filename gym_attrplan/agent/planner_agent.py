@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ class AttributePlannerAgent:
         self._navigator: Navigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
+        storage.about(self, progress={})  # what cannot be saved is said before training
 
     def _set_up(self, venv: VecEnv) -> None:
         """Build both algorithms on the worlds, so that whatever does not fit is said at once."""
@@ -364,16 +365,33 @@ class AttributePlannerAgent:
         storage.save(self, path, include)
 
     @classmethod
-    def load(cls, path: str | Path, env: Worlds | None = None, **changes: Any) -> Any:
+    def load(
+        cls,
+        path: str | Path,
+        env: Worlds | None = None,
+        *,
+        custom_objects: Mapping[str, type[Any]] | None = None,
+        max_bytes: int | None = None,
+        **changes: Any,
+    ) -> Any:
         """An agent that :meth:`save` wrote.
+
+        The file is data: nothing in it is run, and nothing is imported because it says so.
 
         Args:
             path: The zip.
             env: Worlds to train on in; without any the agent acts but cannot learn.
+            custom_objects: ``"module:Name"`` → your own class, of a policy, algorithm, network or
+                optimizer that the agent was made with; without it, import that module first.
+            max_bytes: What the file may unpack to, and what the buffers it asks for may take; by
+                default 4 GiB, and less for a file that says it unpacks to a hundred times its size.
             changes: Options to change, such as ``device`` or ``verbose``.
 
         Raises:
             InvalidArchive: If the file is truncated, foreign, damaged or newer than this library.
             InvalidEnvironment: If the environment is not of the kind the agent was made for.
+            InvalidOption: If a change is out of range, or the buffers would be too large.
         """
-        return storage.load(cls, path, env, changes)
+        return storage.load(
+            cls, path, env, changes, custom_objects=custom_objects, max_bytes=max_bytes
+        )

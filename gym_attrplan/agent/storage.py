@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import io
 import json
+import math
+import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+from gymnasium.spaces import Dict
 
 import gym_attrplan
+from gym_attrplan.agent.bounds import check_buffers
 from gym_attrplan.agent.learned import EXPERIENCE, Learned
 from gym_attrplan.agent.navigator import PlannerOptions
-from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.worlds import SpacesOnly, Worlds
+from gym_attrplan.agent.options import MAX_ENVS, AgentOptions
+from gym_attrplan.agent.worlds import SpacesOnly, Worlds, as_vec_env
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
-from gym_attrplan.error import InvalidArchive, InvalidOption
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment, InvalidOption
 from gym_attrplan.models.archive import (
+    MAX_BYTES,
+    MAX_JSON_BYTES,
+    arrays_from_bytes,
+    arrays_to_bytes,
     read_archive,
+    reading,
     tensors_from_bytes,
     tensors_to_bytes,
     write_archive,
 )
+from gym_attrplan.models.restoring import no_larger_than, typed, whole_number
+from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent
@@ -38,28 +47,63 @@ def save(agent: AttributePlannerAgent, path: str | Path, include: Collection[str
     unknown = sorted(set(include) - set(EXPERIENCE))
     if unknown:
         raise InvalidOption(f"include names parts of {list(EXPERIENCE)}; received {unknown}.")
-    target = _with_suffix(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = check_target(path)
     learned = Learned.by(agent, include)
-    about = {
+    entries = {
+        "agent.json": about(agent, learned.progress),
+        "weights.json": json.dumps(learned.skeleton).encode(),
+        "weights.safetensors": tensors_to_bytes(learned.tensors),
+    }
+    for name, arrays in learned.arrays.items():
+        entries[f"{name}.npz"] = arrays_to_bytes(arrays)
+    write_archive(target, KIND, entries)
+
+
+def about(agent: AttributePlannerAgent, progress: dict[str, Any]) -> bytes:
+    """What an agent is and how far it is, as JSON.
+
+    Raises:
+        InvalidEnvironment: If its spaces cannot be saved.
+    """
+    facts = {
         "library": gym_attrplan.__version__,
         "options": agent.options.to_json(),
         "planner": asdict(agent.planner_options),
-        "progress": learned.progress,
+        "progress": progress,
         "attributes": agent.attribute_space.table,
         "observation_space": space_to_json(agent.observation_space),
         "action_space": space_to_json(agent.action_space),
         "action_choices": agent.action_choices,
         "n_envs": agent.n_envs,
     }
-    entries = {
-        "agent.json": json.dumps(about, indent=1).encode(),
-        "weights.json": json.dumps(learned.skeleton).encode(),
-        "weights.safetensors": tensors_to_bytes(learned.tensors),
-    }
-    for name, arrays in learned.arrays.items():
-        entries[f"{name}.npz"] = _to_bytes(arrays)
-    write_archive(target, KIND, entries)
+    content = json.dumps(facts, indent=1).encode()
+    if len(content) > MAX_JSON_BYTES:
+        raise InvalidEnvironment(
+            f"an agent's spaces and options can be saved if they take at most {MAX_JSON_BYTES:,} "
+            f"bytes as JSON; received {len(content):,}. Give the boxes the same bounds everywhere."
+        )
+    return content
+
+
+def check_target(path: str | Path) -> Path:
+    """The file that an agent would be saved to, in a folder that is there and can be written to.
+
+    Raises:
+        InvalidOption: If nothing can be written there.
+    """
+    target = _with_suffix(path)
+    if target.exists() and not target.is_file():
+        raise InvalidOption(f"an agent is saved to a file; {target} is none. Choose another name.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise InvalidOption(
+            f"an agent cannot be saved to {target}: {error.strerror or error}. Choose a folder "
+            "that can be written to."
+        ) from error
+    return target
 
 
 def load(
@@ -67,49 +111,68 @@ def load(
     path: str | Path,
     env: Worlds | None,
     changes: dict[str, Any],
+    *,
+    custom_objects: Mapping[str, type[Any]] | None = None,
+    max_bytes: int | None = None,
 ) -> AttributePlannerAgent:
     """The agent that :func:`save` wrote, in the given environments or in none."""
     source = _with_suffix(path)
     if not source.exists():
         raise InvalidArchive(f"there is no file {source}.")
-    entries = read_archive(source, KIND)
+    entries = read_archive(source, KIND, max_bytes=max_bytes)
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    restore = partial(_restored, kind, entries, custom_objects=custom_objects, max_bytes=limit)
     try:
-        manifest = json.loads(entries["agent.json"])
-        stand_in = SpacesOnly(
-            space_from_json(manifest["observation_space"]),
-            space_from_json(manifest["action_space"]),
-            AttributeSpace(manifest["attributes"]),
-            int(manifest["action_choices"]),
-            n_envs=int(manifest["n_envs"]),
-        )
-        saved = AgentOptions.from_json(manifest["options"])
-        options = {name: getattr(saved, name) for name in saved.__dataclass_fields__} | changes
-        planner = PlannerOptions(**manifest["planner"])
-        agent = kind(env=stand_in, planner=planner, **options)
-        arrays = {
-            name.removesuffix(".npz"): _from_bytes(content)
-            for name, content in entries.items()
-            if name.endswith(".npz")
-        }
-        tensors = tensors_from_bytes(entries["weights.safetensors"])
-        skeleton = json.loads(entries["weights.json"])
-        Learned(manifest["progress"], skeleton, tensors, arrays).give_to(agent)
-    except (KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise InvalidArchive(f"{path} is no agent of this library: {error!r}.") from error
+        agent = restore(changes)
+    except Exception:
+        with reading(source, KIND):
+            if not changes:
+                raise
+            restore({})
+        raise  # the file is sound: the changes are to blame
     if env is not None:
-        agent.set_env(env)
+        venv = as_vec_env(env, n_envs=agent.options.n_envs)
+        check_buffers(agent.options, venv, max_bytes=limit)
+        agent.set_env(venv)
     return agent
 
 
-def _to_bytes(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays)
-    return content.getvalue()
+def _restored(
+    kind: type[AttributePlannerAgent],
+    entries: Mapping[str, bytes],
+    changes: Mapping[str, Any],
+    *,
+    custom_objects: Mapping[str, type[Any]] | None,
+    max_bytes: int,
+) -> AttributePlannerAgent:
+    """The agent that the entries describe, with some options changed."""
+    facts = json.loads(entries["agent.json"])
+    stand_in = _stand_in(facts)
+    saved = AgentOptions.from_json(facts["options"], custom_objects)
+    options = {one.name: getattr(saved, one.name) for one in fields(saved)}
+    options.update(changes)
+    check_buffers(AgentOptions.checked(**options), stand_in, max_bytes=max_bytes)
+    arrays = arrays_from_bytes(entries, max_bytes=max_bytes)
+    tensors = tensors_from_bytes(entries["weights.safetensors"])
+    learned = Learned(facts["progress"], json.loads(entries["weights.json"]), tensors, arrays)
+    with no_larger_than(tensors):
+        agent = kind(env=stand_in, planner=typed(PlannerOptions, facts["planner"]), **options)
+        learned.give_to(agent)
+    return agent
 
 
-def _from_bytes(content: bytes) -> dict[str, npt.NDArray[Any]]:
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
+def _stand_in(facts: Mapping[str, Any]) -> SpacesOnly:
+    """What the agent was made for, without the environments themselves."""
+    attributes = AttributeSpace(facts["attributes"])
+    observations = space_from_json(facts["observation_space"])
+    for key in GOAL_KEYS:
+        if not isinstance(observations, Dict) or observations[key].shape != (len(attributes),):
+            raise InvalidArchive(f"the observations have no {key} of {len(attributes)} attributes.")
+    actions = space_from_json(facts["action_space"])
+    n_values = math.prod(actions.shape or ())
+    choices = whole_number(facts["action_choices"], most=n_values)
+    n_envs = whole_number(facts["n_envs"], least=1, most=MAX_ENVS)
+    return SpacesOnly(observations, actions, attributes, choices, n_envs=n_envs)
 
 
 def _with_suffix(path: str | Path) -> Path:

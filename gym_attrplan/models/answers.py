@@ -10,12 +10,20 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from gym_attrplan.error import InvalidAttributes
+
+MAX_PLACES = 2**24
+"""Attributes times their largest size at most: what a table of all values has places for."""
+
 
 class AttributeLogits(nn.Module):
     """Lays out rows of logits as ``(attribute, value)``; what an attribute lacks is ``-inf``.
 
     Args:
         sizes: ``(n_attributes,)`` number of values of each.
+
+    Raises:
+        InvalidAttributes: If there are more than :data:`MAX_PLACES`.
 
     Example:
         >>> layout = AttributeLogits(np.array([2, 3]))
@@ -31,6 +39,11 @@ class AttributeLogits(nn.Module):
     def __init__(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
         super().__init__()
         sizes = np.asarray(sizes, np.int64)
+        if len(sizes) * int(sizes.max()) > MAX_PLACES:
+            raise InvalidAttributes(
+                f"the number of attributes times their largest size is at most {MAX_PLACES:,}; "
+                f"received {len(sizes):,} times {sizes.max():,}. Split the largest attribute."
+            )
         first = np.cumsum(sizes) - sizes
         values = np.arange(sizes.max())
         # Places that an attribute does not have point at one more logit, which is -inf.

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
-import tempfile
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
+import numpy.typing as npt
 import safetensors
 import safetensors.torch
 import torch
 
 from gym_attrplan.error import InvalidArchive
+from gym_attrplan.files import read_npz, replacing
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+
+MAX_BYTES = 4 * 2**30
+"""What a file may take up in memory unless its reader is told otherwise."""
+
+MAX_JSON_BYTES = 16 * 2**20
+"""Length of a JSON entry at most; its values may take twenty times as much memory."""
+
+_SMALL = 256 * 2**20
+_MAX_GROWTH = 100
+"""Beyond :data:`_SMALL` a file may not unpack to more than so many times its own size."""
 
 
 def write_archive(path: Path, kind: str, entries: Mapping[str, bytes]) -> None:
@@ -33,50 +45,117 @@ def write_archive(path: Path, kind: str, entries: Mapping[str, bytes]) -> None:
         entries: Name inside the zip → content.
     """
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in entries.items()}
-    manifest = {"kind": kind, "format": FORMAT, "sha256": hashes}
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest))
-            for name, content in entries.items():
-                archive.writestr(name, content, zipfile.ZIP_DEFLATED)
-        Path(part).chmod(0o644)  # temporary files are made for their owner's eyes only
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    manifest = json.dumps({"kind": kind, "format": FORMAT, "sha256": hashes}).encode()
+    n_bytes = sum(map(len, entries.values()))
+    with replacing(path) as file:
+        _pack(file, {MANIFEST: manifest, **entries}, zipfile.ZIP_DEFLATED)
+        if n_bytes > most_bytes(file.tell()):  # what is written can be read
+            file.seek(0)
+            file.truncate()
+            _pack(file, {MANIFEST: manifest, **entries}, zipfile.ZIP_STORED)
 
 
-def read_archive(path: Path, kind: str) -> dict[str, bytes]:
+def _pack(file: BinaryIO, entries: Mapping[str, bytes], method: int) -> None:
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+
+
+def read_archive(path: Path, kind: str, *, max_bytes: int | None = None) -> dict[str, bytes]:
     """The entries that :func:`write_archive` wrote, each held to its hash.
 
+    Args:
+        path: The file.
+        kind: What it must hold.
+        max_bytes: Of all entries together, unpacked; by default :func:`most_bytes`.
+
     Raises:
-        InvalidArchive: If the file is no such archive, holds another kind, is damaged, or is of a
-            newer format.
+        InvalidArchive: If the file is no such archive, holds another kind, is damaged, too large,
+            or of a newer format.
         FileNotFoundError: If there is no file.
     """
-    try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            manifest = json.loads(archive.read(MANIFEST))
-            found, version, hashes = (manifest[key] for key in ("kind", "format", "sha256"))
-            if found != kind:
-                raise InvalidArchive(f"{path} holds {found}, not {kind}.")
-            if version > FORMAT:
-                raise InvalidArchive(
-                    f"{path} has format {version}; this version reads {FORMAT}. "
-                    "pip install --upgrade gym_attrplan."
-                )
-            entries = {name: archive.read(name) for name in hashes}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InvalidArchive):
-            raise
-        raise InvalidArchive(
-            f"{path} does not hold {kind}, or is damaged: {error}. Save it again."
-        ) from error
-    for name, content in entries.items():
-        if hashlib.sha256(content).hexdigest() != hashes[name]:
-            raise InvalidArchive(f"{path} is damaged: {name} is not what was saved.")
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise InvalidArchive(f"{path} is not a regular file.")
+    with path.open("rb") as file, reading(path, kind):
+        max_bytes = most_bytes(path.stat().st_size) if max_bytes is None else max_bytes
+        with zipfile.ZipFile(file) as archive:
+            hashes = _read_manifest(archive, kind)
+            contents = _declared(archive, hashes, max_bytes)
+            entries = {name: _unpack(archive, info) for name, info in contents.items()}
+        for name, content in entries.items():
+            if hashlib.sha256(content).hexdigest() != hashes[name]:
+                raise InvalidArchive(f"the file is damaged: {name} is not what was saved.")
     return entries
+
+
+def most_bytes(file_size: int) -> int:
+    """What a file of this size may unpack to unless its reader is told otherwise."""
+    return min(MAX_BYTES, _SMALL + _MAX_GROWTH * file_size)
+
+
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """A block that believes a file: whatever fails in it is the file's fault, and said so.
+
+    Raises:
+        InvalidArchive: Instead of any other error, except that memory is short: limits, which come
+            first, keep a file from using it up.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except InvalidArchive as error:
+        raise InvalidArchive(f"{path}: {error}") from error
+    except Exception as error:  # hostile values fail anywhere in zipfile, numpy, torch or SB3
+        shown = f"{type(error).__name__}: {error}"[:300]
+        raise InvalidArchive(
+            f"{path} does not hold {kind}, or is damaged: {shown}. Save it again."
+        ) from error
+
+
+def _read_manifest(archive: zipfile.ZipFile, kind: str) -> dict[str, str]:
+    """The hashes of the entries, of an archive that is of this kind and readable."""
+    manifest = json.loads(_unpack(archive, _declared(archive, [MANIFEST])[MANIFEST]))
+    found, version, hashes = (manifest[key] for key in ("kind", "format", "sha256"))
+    if found != kind:
+        raise InvalidArchive(f"the file holds {found!r:.100}, not {kind}.")
+    if version > FORMAT:
+        raise InvalidArchive(
+            f"the file has format {version!r:.100}; this version reads {FORMAT}. "
+            "pip install --upgrade gym_attrplan."
+        )
+    return dict(hashes)
+
+
+def _declared(
+    archive: zipfile.ZipFile, names: Iterable[str], max_bytes: int = MAX_BYTES
+) -> dict[str, zipfile.ZipInfo]:
+    """Where entries lie, if what the zip says of them can be unpacked safely."""
+    listed = archive.namelist()
+    if len(listed) != len(set(listed)):
+        raise InvalidArchive("the file is damaged: an entry is in it twice.")
+    contents = {name: archive.getinfo(name) for name in names}
+    for name, info in contents.items():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InvalidArchive(f"the entry {name!r:.100} is packed in an unknown way.")
+        if name.endswith(".json") and info.file_size > MAX_JSON_BYTES:
+            raise InvalidArchive(
+                f"the entry {name!r:.100} has {info.file_size:,} bytes of JSON; at most "
+                f"{MAX_JSON_BYTES:,} are read."
+            )
+    n_bytes = sum(info.file_size for info in contents.values())
+    if n_bytes > max_bytes:
+        raise InvalidArchive(
+            f"the file would unpack to {n_bytes:,} bytes, more than the {max_bytes:,} that it may "
+            "take. If you trust it and have the memory, give a larger max_bytes."
+        )
+    return contents
+
+
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as entry:
+        return entry.read(info.file_size)  # without a number it would unpack more than declared
 
 
 def tensors_to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
@@ -94,6 +173,34 @@ def tensors_from_bytes(content: bytes) -> dict[str, torch.Tensor]:
         return safetensors.torch.load(content)
     except safetensors.SafetensorError as error:
         raise InvalidArchive(f"the weights cannot be read: {error}.") from error
+
+
+def arrays_to_bytes(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Arrays in NumPy's format, not packed: the archive packs them."""
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    return content.getvalue()
+
+
+def arrays_from_bytes(
+    entries: Mapping[str, bytes], *, max_bytes: int
+) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """The arrays of all entries that :func:`arrays_to_bytes` wrote, by the entries' first names.
+
+    Args:
+        entries: Name inside the zip → content; those that are no ``.npz`` are passed over.
+        max_bytes: Of all arrays together; archives of older versions pack them twice.
+
+    Raises:
+        ValueError: If they are larger. On damaged ones NumPy raises almost anything.
+    """
+    arrays: dict[str, dict[str, npt.NDArray[Any]]] = {}
+    for name, content in entries.items():
+        if name.endswith(".npz"):
+            found = read_npz(io.BytesIO(content), max_bytes=max_bytes)
+            max_bytes -= sum(array.nbytes for array in found.values())
+            arrays[name.removesuffix(".npz")] = found
+    return arrays
 
 
 def json_to_bytes(value: Any) -> bytes:

@@ -20,11 +20,12 @@ from stable_baselines3.common.utils import get_device
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import IntArray, Sizes
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
-from gym_attrplan.error import AttrPlanError, InvalidArchive, InvalidData, NotFitted
+from gym_attrplan.error import InvalidData, NotFitted
 from gym_attrplan.models.answers import AttributeLogits
 from gym_attrplan.models.archive import (
     json_to_bytes,
     read_archive,
+    reading,
     tensors_from_bytes,
     tensors_to_bytes,
     write_archive,
@@ -41,9 +42,11 @@ from gym_attrplan.models.fitting import (
     seeded,
     to_tensor,
 )
+from gym_attrplan.models.restoring import check_weights, no_larger_than, typed
 from gym_attrplan.wrappers.observation import FlatObservation
 
 MIN_LABELS = 20
+MAX_TEXT = 4096
 _KIND = "AttributeDetector"
 
 
@@ -81,13 +84,14 @@ class AttributeDetector:
         observation_space: Of the environment that is to be wrapped, unbatched.
         attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
         net_arch: Sizes of the hidden layers.
-        text: How many bytes of text observations to read; None drops them.
+        text: How many bytes of text observations to read, up to 4096; None drops them.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
         seed: Of the first weights, the held-out part and the order of labels; with the same
             seed and data a CPU gives the same detector.
 
     Raises:
-        InvalidEnvironment: If an observation part has no fixed shape.
+        InvalidEnvironment: If an observation part has no fixed shape, or cannot be saved.
+        InvalidData: If ``text`` is out of range.
 
     Example:
         >>> detector = AttributeDetector(spaces.Box(-1, 1, (2,)), ["right", "up"], device="cpu")
@@ -109,7 +113,10 @@ class AttributeDetector:
         device: torch.device | str = "auto",
         seed: int = 0,
     ) -> None:
+        if text is not None and not 1 <= text <= MAX_TEXT:
+            raise InvalidData(f"text is from 1 to {MAX_TEXT} bytes, or None; received {text!r}.")
         self.observation_space = _plain_text(observation_space)
+        space_to_json(self.observation_space)  # what cannot be saved is said before training
         self.attribute_space = AttributeSpace(attribute_space)
         self.report: DetectorReport | None = None
         self._options = {"net_arch": list(net_arch), "text": text, "seed": seed}
@@ -264,7 +271,6 @@ class AttributeDetector:
 
         Raises:
             NotFitted: Before :meth:`fit`.
-            InvalidEnvironment: If the observation space cannot be written.
         """
         if self.report is None:
             raise NotFitted("there is nothing to save yet. Call fit(observations, attributes).")
@@ -282,25 +288,40 @@ class AttributeDetector:
         write_archive(Path(path), _KIND, entries)
 
     @classmethod
-    def load(cls, path: str | Path, *, device: torch.device | str = "auto") -> AttributeDetector:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        device: torch.device | str = "auto",
+        max_bytes: int | None = None,
+    ) -> AttributeDetector:
         """The detector that :meth:`save` wrote.
+
+        Args:
+            path: The zip.
+            device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+            max_bytes: What the file may unpack to; by default 4 GiB, and less for a file that says
+                it unpacks to a hundred times its size.
 
         Raises:
             InvalidArchive: If the file is no detector, damaged, or of a newer version.
             FileNotFoundError: If there is no file.
         """
-        entries = read_archive(Path(path), _KIND)
-        try:
+        path = Path(path)
+        entries = read_archive(path, _KIND, max_bytes=max_bytes)
+        with reading(path, _KIND):
             about = json.loads(entries["detector.json"])
-            space = space_from_json(about["observation_space"])
-            detector = cls(space, about["attribute_space"], device=device, **about["options"])
+            space, options = space_from_json(about["observation_space"]), about["options"]
             weights = tensors_from_bytes(entries["weights.safetensors"])
-            temperatures = weights.pop("temperatures")
+            with no_larger_than(weights):
+                detector = cls(space, about["attribute_space"], device="cpu", **options)
+            network = detector._network.state_dict()
+            check_weights({**network, "temperatures": detector._temperatures}, weights)
+            detector._temperatures = weights.pop("temperatures")
             detector._network.load_state_dict(weights)
-            detector._temperatures = temperatures.reshape(detector._temperatures.shape)
-            detector.report = DetectorReport(**about["report"])
-        except (KeyError, TypeError, ValueError, RuntimeError, AttrPlanError) as error:
-            raise InvalidArchive(f"{path} does not hold a detector: {error}.") from error
+            detector.report = typed(DetectorReport, about["report"])
+        detector._network.to(get_device(device))
+        detector._layout.to(get_device(device))
         return detector
 
 

@@ -20,12 +20,13 @@ from torch.nn import functional
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import Sizes
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
-from gym_attrplan.error import AttrPlanError, InvalidArchive, NotFitted
+from gym_attrplan.error import NotFitted
 from gym_attrplan.models.actions import ActionDistribution, ActionLayout
 from gym_attrplan.models.answers import AttributeLogits
 from gym_attrplan.models.archive import (
     json_to_bytes,
     read_archive,
+    reading,
     tensors_from_bytes,
     tensors_to_bytes,
     write_archive,
@@ -42,6 +43,7 @@ from gym_attrplan.models.fitting import (
 )
 from gym_attrplan.models.forward import ACTION, ForwardHead
 from gym_attrplan.models.inverse import InverseHead
+from gym_attrplan.models.restoring import check_weights, no_larger_than, typed
 from gym_attrplan.wrappers.observation import FlatObservation
 
 NEXT = "next_"
@@ -83,7 +85,7 @@ class Trunk(nn.Module):
         seed: Of the first weights, the held-out part and the order of examples.
 
     Raises:
-        InvalidEnvironment: If a space cannot be read.
+        InvalidEnvironment: If a space cannot be read or saved.
     """
 
     def __init__(
@@ -103,6 +105,8 @@ class Trunk(nn.Module):
         self.layout = ActionLayout.of(action_space, n_choices=action_choices)
         self.report: TrunkReport | None = None
         self._inner = observation_space, action_space
+        for space in self._inner:
+            space_to_json(space)  # what cannot be saved is said before training
         self._options = {
             "action_choices": action_choices,
             "n_features": n_features,
@@ -250,28 +254,42 @@ class Trunk(nn.Module):
         write_archive(Path(path), _KIND, entries)
 
     @classmethod
-    def load(cls, path: str | Path, *, device: torch.device | str = "auto") -> Trunk:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        device: torch.device | str = "auto",
+        max_bytes: int | None = None,
+    ) -> Trunk:
         """The trunk that :meth:`save` wrote.
+
+        Args:
+            path: The zip.
+            device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
+            max_bytes: What the file may unpack to; by default 4 GiB, and less for a file that says
+                it unpacks to a hundred times its size.
 
         Raises:
             InvalidArchive: If the file is no trunk, damaged, or of a newer version.
             FileNotFoundError: If there is no file.
         """
-        entries = read_archive(Path(path), _KIND)
-        try:
+        path = Path(path)
+        entries = read_archive(path, _KIND, max_bytes=max_bytes)
+        with reading(path, _KIND):
             about = json.loads(entries["trunk.json"])
-            trunk = cls(
-                space_from_json(about["observation_space"]),
-                space_from_json(about["action_space"]),
-                about["attribute_space"],
-                device=device,
-                **about["options"],
-            )
-            trunk.load_state_dict(tensors_from_bytes(entries["weights.safetensors"]))
-            trunk.report = TrunkReport(**about["report"])
-        except (KeyError, TypeError, ValueError, RuntimeError, AttrPlanError) as error:
-            raise InvalidArchive(f"{path} does not hold a trunk: {error}.") from error
-        return trunk
+            weights = tensors_from_bytes(entries["weights.safetensors"])
+            with no_larger_than(weights):
+                trunk = cls(
+                    space_from_json(about["observation_space"]),
+                    space_from_json(about["action_space"]),
+                    about["attribute_space"],
+                    device="cpu",
+                    **about["options"],
+                )
+            check_weights(trunk.state_dict(), weights)
+            trunk.load_state_dict(weights)
+            trunk.report = typed(TrunkReport, about["report"])
+        return trunk.to(get_device(device))
 
 
 class _Lesson(nn.Module):

@@ -230,10 +230,10 @@ def test_a_file_that_is_not_sound_is_refused(square, tmp_path):
     with pytest.raises(InvalidArchive, match="damaged"):
         AttributeDetector.load(path)
     write_archive(path, "Recipe", {"detector.json": b"{}"})
-    with pytest.raises(InvalidArchive, match="holds Recipe, not AttributeDetector"):
+    with pytest.raises(InvalidArchive, match="holds 'Recipe', not AttributeDetector"):
         AttributeDetector.load(path)
     write_archive(path, "AttributeDetector", {"detector.json": b"{}"})
-    with pytest.raises(InvalidArchive, match="does not hold a detector"):
+    with pytest.raises(InvalidArchive, match="does not hold AttributeDetector"):
         AttributeDetector.load(path)
     with pytest.raises(FileNotFoundError):
         AttributeDetector.load(tmp_path / "none.zip")

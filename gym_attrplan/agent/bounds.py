@@ -1,0 +1,79 @@
+"""How much memory the buffers of an agent would take, known before any is taken."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3 import PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
+
+from gym_attrplan.agent.explore import EXPLORATIONS
+from gym_attrplan.agent.low_level import defaults, find_algorithm
+from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.error import InvalidOption
+
+_ROW = 64
+"""Bytes of a step beside observations and action: rewards, values, where episodes begin."""
+
+_INFO = 128
+"""Bytes of the empty dict that a replay buffer with hindsight makes for every step."""
+
+
+def check_buffers(options: AgentOptions, venv: VecEnv, *, max_bytes: int) -> None:
+    """Refuse options with which SB3's buffers on these environments would be too large.
+
+    Args:
+        options: Of the agent.
+        venv: The environments, or what stands in for them.
+        max_bytes: What the buffers of an algorithm may take.
+
+    Raises:
+        InvalidOption: If they would take more.
+    """
+    learners: list[tuple[Any, dict[str, Any]]] = []
+    if not options.is_inverse:
+        learners.append((find_algorithm(options.low_level), options.low_level_kwargs))
+    if EXPLORATIONS[options.exploration] is not None:
+        learners.append((PPO, options.exploration_kwargs))
+    for algorithm, kwargs in learners:
+        name, n_steps = _steps_kept(algorithm, {**defaults(algorithm, venv), **kwargs}, venv)
+        n_bytes = n_steps * _step_bytes(algorithm, venv)
+        if n_bytes > max_bytes:
+            raise InvalidOption(
+                f"with {name}={n_steps // venv.num_envs:,} for each of {venv.num_envs:,} "
+                f"environments, the buffers of {algorithm.__name__} take {n_bytes:,} bytes, more "
+                f"than {max_bytes:,}. Choose a smaller {name}, or give load() a larger max_bytes."
+            )
+
+
+def _steps_kept(
+    algorithm: type[BaseAlgorithm], kwargs: dict[str, Any], venv: VecEnv
+) -> tuple[str, int]:
+    """What decides how many steps are kept, and how many in all environments together."""
+    off_policy = issubclass(algorithm, OffPolicyAlgorithm)
+    name = "buffer_size" if off_policy else "n_steps"
+    parameter = inspect.signature(algorithm).parameters.get(name)
+    given = kwargs.get(name, getattr(parameter, "default", 0))
+    if not isinstance(given, int):
+        return name, 0  # the algorithm itself says what is wrong with it
+    return name, max(given, venv.num_envs) if off_policy else given * venv.num_envs
+
+
+def _step_bytes(algorithm: type[BaseAlgorithm], venv: VecEnv) -> int:
+    """What a step of one environment takes."""
+    assert isinstance(venv.observation_space, spaces.Dict)
+    seen = sum(_n_bytes(part) for part in venv.observation_space.spaces.values())
+    if issubclass(algorithm, OffPolicyAlgorithm):  # it keeps what follows, too
+        seen = 2 * seen + _INFO
+    return seen + _n_bytes(venv.action_space) + _ROW
+
+
+def _n_bytes(space: spaces.Space[Any]) -> int:
+    n = math.prod(space.shape or ())
+    return n * np.dtype(space.dtype).itemsize

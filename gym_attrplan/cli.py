@@ -22,11 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit status: 0, or 1 for a failure said in one line."""
     options = _parser().parse_args(arguments)
     try:
-        packages = getattr(options, "gym_packages", [])
-        if packages and "" not in sys.path:
-            sys.path.insert(0, "")  # modules in the folder one works in, too
-        for package in packages:
-            importlib.import_module(package)
+        _import_packages(getattr(options, "gym_packages", []))
         options.run(options)
     except (AttrPlanError, gym.error.Error, ImportError) as error:
         unknown = isinstance(error, gym.error.NameNotFound)
@@ -34,6 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{type(error).__name__}: {error}{remedy}", file=sys.stderr)
         return 1
     return 0
+
+
+def _import_packages(names: Sequence[str]) -> None:
+    """Import modules that register environments, also from the folder one works in.
+
+    That folder comes last on the path: a ``json.py`` in it must not stand in for Python's. It stays
+    there, since the module that defines an environment is imported when one is made.
+    """
+    if names and "" not in sys.path:
+        sys.path.append("")
+    for name in names:
+        importlib.import_module(name)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -146,8 +154,10 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.storage import check_target
     from gym_attrplan.agent.worlds import as_vec_env
 
+    check_target(options.save)
     config = _read_config(options.config, options.env)
     total = options.total_timesteps or config.get("total_timesteps")
     if total is None:

@@ -148,3 +148,23 @@ def test_a_config_without_the_id_or_with_unknown_words_is_refused(tmp_path, caps
     error = capsys.readouterr().err
     assert "no entry for AttrCrafting-v0" in error
     assert "says ['timesteps']" in error
+
+
+def test_the_current_folder_does_not_shadow_other_modules(tmp_path, monkeypatch, capsys):
+    (tmp_path / "zipapp.py").write_text("raise SystemExit('the folder came first')")
+    (tmp_path / "cli_shadowed.py").write_text("import zipapp\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    monkeypatch.delitem(sys.modules, "zipapp", raising=False)
+    assert main(["check", "FrozenLake-v1", "--gym-packages", "cli_shadowed"]) == 0
+
+
+@pytest.mark.parametrize("name", ["folder.zip", "file/agent.zip"])
+def test_train_says_before_training_that_it_cannot_save(tmp_path, monkeypatch, capsys, name):
+    (tmp_path / "folder.zip").mkdir()
+    (tmp_path / "file").touch()
+    learn = "gym_attrplan.agent.AttributePlannerAgent.learn"
+    monkeypatch.setattr(learn, lambda *arguments, **options: pytest.fail("it trained"))
+    train = ["train", "--env", "FrozenLake-v1", "--total-timesteps", "100", "--no-progress"]
+    assert main([*train, "--save", str(tmp_path / name)]) == 1
+    assert str(tmp_path / name) in capsys.readouterr().err

@@ -1,0 +1,333 @@
+"""HopOutcomes: which changes hops were asked for, from which description, and where they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.index import KeyTable, NodeIndex
+
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+NOWHERE = -1
+"""Where a hop ended that the episode did not survive."""
+
+_MAX_WEIGHT = 1e100
+"""Newer attempts weigh more than older ones by at most this factor, before all are rescaled."""
+
+
+class OutcomeTable(NamedTuple):
+    """Everything counted, as arrays: a row for each description and change that was tried there.
+
+    Attributes:
+        node: ``(n_rows,)`` the description where the hops started.
+        change: ``(n_rows,)`` what they were asked for.
+        attempts: ``(n_rows,)`` how often, older attempts counting less.
+        successes: ``(n_rows,)`` how often the change was made.
+        n_steps: ``(n_rows,)`` the mean length of the hops.
+        end_row: ``(n_ends,)`` for each different end of a row: which row.
+        end_node: ``(n_ends,)`` the description; :data:`NOWHERE` if the episode was over.
+        end_made: ``(n_ends,)`` whether the change was made.
+        end_count: ``(n_ends,)`` how often.
+    """
+
+    node: Places
+    change: Places
+    attempts: FloatArray
+    successes: FloatArray
+    n_steps: FloatArray
+    end_row: Places
+    end_node: Places
+    end_made: npt.NDArray[np.bool_]
+    end_count: FloatArray
+
+
+class HopOutcomes:
+    """Counts attempts to make a change, by the description where they started.
+
+    A *change* is written as a goal: the wanted values, and -1 for attributes that are free. What
+    else happened on the way is part of the outcome: where the hop ended.
+
+    Args:
+        space: The attributes.
+
+    Example:
+        >>> outcomes = HopOutcomes(AttributeSpace(["key", "door"]))
+        >>> outcomes.record([[0, 0]] * 3, [[1, -1]] * 3, [[1, 0], [1, 0], [0, 0]],
+        ...                 made=[True, True, False], n_steps=[4, 6, 50])
+        >>> outcomes.success_rates([[0, 0], [1, 1]], [[1, -1], [1, -1]]).round(2)
+        array([0.64, 0.6 ])
+    """
+
+    def __init__(self, space: AttributeSpace) -> None:
+        self.space = space
+        self.index = NodeIndex(space)
+        self.version = 0  # another number after every change: what a planner's cache goes by
+        self._epoch = 0
+        self._decay = 1.0
+        n_change_words = space.n_words + -(-len(space) // 64)
+        self._changes = _Rows(n_change_words, ("weight", "attempts", "successes", "epoch"))
+        self._rows = _Rows(2, ("weight", "attempts", "successes", "steps", "epoch"))
+        self._ends = _Rows(3, ("count",))
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def record(
+        self,
+        starts: npt.ArrayLike,
+        changes: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        *,
+        made: npt.ArrayLike,
+        n_steps: npt.ArrayLike,
+        over: npt.ArrayLike = False,
+    ) -> None:
+        """Count hops that have ended.
+
+        Args:
+            starts: ``(n, n_attributes)`` descriptions where they started.
+            changes: ``(n, n_attributes)`` what they were asked for; -1 is free.
+            ends: ``(n, n_attributes)`` descriptions where they ended.
+            made: ``(n,)`` whether the change was made.
+            n_steps: ``(n,)`` how long they took.
+            over: ``(n,)`` whether the episode ended with them without the change, so that nothing
+                can follow.
+
+        Raises:
+            InvalidAttributes: If a description does not belong to the space.
+            InvalidGoal: If a change does not.
+        """
+        node = self.index.add(starts).astype(np.int64)
+        end = self.index.add(ends).astype(np.int64)
+        made = np.broadcast_to(np.asarray(made, np.bool_), len(node))
+        end = np.where(np.broadcast_to(np.asarray(over, np.bool_), len(node)), NOWHERE, end)
+        change = self._changes.add(self._pack_changes(changes))
+        row = self._rows.add(np.stack([node, change], axis=1).astype(np.uint64))
+        ended = self._ends.add(np.stack([row, end + 1, made], axis=1).astype(np.uint64))
+        for counted, numbers in ((self._changes, change), (self._rows, row)):
+            weight = self._weights(counted, numbers)
+            np.add.at(counted["attempts"], numbers, weight)
+            np.add.at(counted["successes"], numbers, weight * made)
+        np.add.at(self._rows["steps"], row, weight * np.asarray(n_steps, np.float64))
+        np.add.at(self._ends["count"], ended, weight)
+        self.version += 1
+
+    def start_epoch(self, decay: float) -> None:
+        """Begin an epoch in which older attempts count less.
+
+        With its *first* attempt of the epoch all that is known of a row is multiplied by
+        ``decay``; what is not tried again keeps its counts.
+
+        Raises:
+            InvalidGraph: If ``decay`` is not above 0 and at most 1.
+        """
+        if not 0.0 < decay <= 1.0:
+            raise InvalidGraph(f"a decay is above 0 and at most 1 (keep); received {decay}.")
+        self._decay = float(decay)
+        self._epoch += 1
+
+    def _weights(self, counted: _Rows, numbers: Places) -> FloatArray:
+        """What an attempt counts now: to let older ones fade, newer ones weigh more."""
+        tried = np.unique(numbers)
+        weight, epoch = counted["weight"], counted["epoch"]
+        weight[tried[weight[tried] == 0]] = 1.0
+        fresh = tried[epoch[tried] < self._epoch]
+        weight[fresh] /= self._decay
+        epoch[tried] = self._epoch
+        heavy = tried[weight[tried] > _MAX_WEIGHT]
+        if len(heavy):
+            self._rescale(counted, heavy)
+        return weight[numbers]
+
+    def _rescale(self, counted: _Rows, numbers: Places) -> None:
+        factors = np.ones(len(counted))
+        factors[numbers] = 1.0 / counted["weight"][numbers]
+        for name in (
+            "weight",
+            "attempts",
+            "successes",
+            *(("steps",) if counted is self._rows else ()),
+        ):
+            counted[name][:] *= factors
+        if counted is self._rows:
+            self._ends["count"][:] *= factors[self._ends.keys[:, 0].astype(np.int64)]
+
+    # --- reading ----------------------------------------------------------------------------
+
+    @property
+    def n_changes(self) -> int:
+        """Number of different changes that were ever asked for."""
+        return len(self._changes)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def changes(self, numbers: npt.ArrayLike | None = None) -> IntArray:
+        """``(n, n_attributes)`` changes by their numbers, or all."""
+        keys = self._changes.keys
+        keys = keys if numbers is None else keys[np.asarray(numbers)]
+        values = self.space.unpack(keys[:, : self.space.n_words])
+        wanted = np.unpackbits(
+            np.ascontiguousarray(keys[:, self.space.n_words :]).view(np.uint8),
+            axis=1,
+            count=len(self.space),
+            bitorder="little",
+        )
+        return np.where(wanted.astype(np.bool_), values, FREE).astype(self.space.dtype)
+
+    def find_changes(self, changes: npt.ArrayLike) -> Places:
+        """``(n,)`` numbers of changes, -1 for one that was never asked for."""
+        return self._changes.find(self._pack_changes(changes))
+
+    def success_rates(
+        self, descriptions: npt.ArrayLike, changes: npt.ArrayLike, *, prior: float = 2.0
+    ) -> FloatArray:
+        """``(n,)`` how likely a change is from a description, by what was counted.
+
+        What is not known of the description is filled in by how the change went elsewhere, as if
+        seen in ``prior`` attempts; of a change never tried nothing is known, 0.5.
+        """
+        node = self.index.find(descriptions).astype(np.int64)
+        change = self.find_changes(changes)
+        tried = self._changes.get(change)
+        usual = (tried["successes"] + 1.0) / (tried["attempts"] + 2.0)
+        known = (node >= 0) & (change >= 0)
+        row = np.full(len(node), -1)
+        row[known] = self._rows.find(np.stack([node, change], axis=1)[known].astype(np.uint64))
+        here = self._rows.get(row)
+        return (here["successes"] + prior * usual) / (here["attempts"] + prior)
+
+    def table(self) -> OutcomeTable:
+        """Everything counted."""
+        keys, ends = self._rows.keys.astype(np.int64), self._ends.keys.astype(np.int64)
+        scale = 1.0 / self._rows["weight"]
+        attempts = self._rows["attempts"] * scale
+        return OutcomeTable(
+            node=keys[:, 0],
+            change=keys[:, 1],
+            attempts=attempts,
+            successes=self._rows["successes"] * scale,
+            n_steps=self._rows["steps"] * scale / attempts,
+            end_row=ends[:, 0],
+            end_node=ends[:, 1] - 1,
+            end_made=ends[:, 2].astype(np.bool_),
+            end_count=self._ends["count"] * scale[ends[:, 0]],
+        )
+
+    def _pack_changes(self, changes: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+        """``(n, n_words)``: the wanted values, and which they are."""
+        goals = np.atleast_2d(np.asarray(changes, self.space.dtype))
+        self.space.check_goals(goals)
+        free = goals == FREE
+        wanted = np.zeros((len(goals), self._changes.n_words - self.space.n_words), np.uint64)
+        bits = np.packbits(~free, axis=1, bitorder="little")
+        wanted.view(np.uint8)[:, : bits.shape[1]] = bits
+        return np.concatenate([self.space.pack(np.where(free, 0, goals)), wanted], axis=1)
+
+    # --- files ------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything counted, as plain arrays; :meth:`restore` takes them back."""
+        arrays: dict[str, npt.NDArray[Any]] = {"nodes": np.ascontiguousarray(self.index.packed)}
+        for name, rows in self._parts().items():
+            arrays[f"{name}/keys"] = np.ascontiguousarray(rows.keys)
+            arrays |= {f"{name}/{column}": rows[column].copy() for column in rows.names}
+        return {**arrays, "epoch": np.array(self._epoch), "decay": np.array(self._decay)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+
+        Raises:
+            InvalidGraph: If an array is missing or the arrays are no outcomes over the space.
+        """
+        fresh = HopOutcomes(self.space)
+        try:
+            fresh.index = NodeIndex.from_packed(self.space, arrays["nodes"])
+            fresh._epoch, fresh._decay = int(arrays["epoch"]), float(arrays["decay"])
+            for name, rows in fresh._parts().items():
+                rows.restore({key: arrays[f"{name}/{key}"] for key in ("keys", *rows.names)})
+        except KeyError as error:
+            raise InvalidGraph(f"outcomes are missing their array {error}.") from error
+        fresh._check()
+        vars(self).update(vars(fresh), version=self.version + 1)
+
+    def _parts(self) -> dict[str, _Rows]:
+        return {"changes": self._changes, "rows": self._rows, "ends": self._ends}
+
+    def _check(self) -> None:
+        """Every row speaks of descriptions, changes and rows that are there."""
+        limits = (
+            (self._rows, (len(self.index), len(self._changes))),
+            (self._ends, (len(self._rows), len(self.index) + 1, 2)),
+        )
+        for rows, sizes in limits:
+            if (rows.keys >= np.array(sizes, np.uint64)).any():
+                raise InvalidGraph("outcomes name a description or a change that is not there.")
+        if not (0.0 < self._decay <= 1.0 and self._epoch >= 0):
+            raise InvalidGraph(f"epoch {self._epoch} or decay {self._decay} out of range.")
+
+
+class _Rows:
+    """Numbered keys with columns of numbers that grow along with them.
+
+    Args:
+        n_words: Words of a key.
+        names: The columns.
+    """
+
+    def __init__(self, n_words: int, names: tuple[str, ...]) -> None:
+        self.n_words = n_words
+        self.names = names
+        self._table = KeyTable(n_words)
+        self._columns = {name: np.zeros(16) for name in names}
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self._columns[name][: len(self)]
+
+    @property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        return self._table.rows
+
+    def add(self, keys: npt.NDArray[np.uint64]) -> Places:
+        numbers = self._table.add(keys).astype(np.int64)
+        room = len(self._columns[self.names[0]])
+        if len(self) > room:
+            for name, column in self._columns.items():
+                self._columns[name] = np.concatenate([column, np.zeros(2 * len(self) - room)])
+        return numbers
+
+    def find(self, keys: npt.NDArray[np.uint64]) -> Places:
+        return self._table.find(keys).astype(np.int64)
+
+    def get(self, numbers: Places) -> dict[str, FloatArray]:
+        """Attempts and successes of rows; of number -1 there are none."""
+        known = numbers >= 0
+        found = {}
+        for name in ("attempts", "successes"):
+            found[name] = np.zeros(len(numbers))
+            rows = numbers[known]
+            found[name][known] = self[name][rows] / self["weight"][rows]
+        return found
+
+    def restore(self, arrays: Arrays) -> None:
+        keys = arrays["keys"]
+        if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != self.n_words:
+            raise InvalidGraph(f"keys are (n, {self.n_words}) uint64; received {keys.shape}.")
+        self.add(keys)
+        for name in self.names:
+            column = arrays[name]
+            sound = column.dtype == np.float64 and column.shape == (len(keys),) == (len(self),)
+            if not (sound and bool((np.isfinite(column) & (column >= 0)).all())):
+                raise InvalidGraph(f"{name} holds {len(self)} numbers of at least 0.")
+            self[name][:] = column

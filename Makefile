@@ -15,7 +15,7 @@ help:  ## this list
 
 setup: $(READY)  ## make .venv and install everything
 
-$(READY): setup.py pyproject.toml requirements/constraints.txt requirements/system.sh
+$(READY): setup.py pyproject.toml requirements/constraints.txt requirements/system.sh requirements/apt.sh
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; run: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint requirements/constraints.txt torch
@@ -30,6 +30,7 @@ test: lint type  ## lint, types and tests
 	$(PYTEST) -n auto --dist worksteal
 
 test-slow: setup  ## the tests that take long, in a browser too
+	@sh requirements/browser.sh
 	$(PYTEST) -n auto --dist worksteal -m slow
 
 test-seeds: setup  ## every learning test with 20 seeds: a table, and an error below 19 of 20

@@ -125,6 +125,19 @@ def test_the_papers_planner_works_on_the_same_agent(trained):
     assert mean_reward == 1.0
 
 
+def test_the_papers_planner_samples_actions_even_when_asked_not_to():
+    def actions(planner):
+        agent = make_agent(planner=planner)
+        agent.counts.record([0, 0, 0], [0, 0, 1])
+        agent.counts.attempt([0, 0, 0], [0, 0, 1], True)
+        observation, _ = counter().reset(options={"goal": "one"})
+        batch = {key: np.stack([part] * 100) for key, part in observation.items()}
+        return set(agent.predict(batch, deterministic=True)[0].tolist())
+
+    assert actions("paper") == {0, 1}
+    assert len(actions("robust")) == 1
+
+
 @pytest.mark.parametrize("kind", ["gym", "vec_env", "vector"])
 def test_it_learns_in_one_environment_a_vec_env_or_a_vector(kind):
     env = {

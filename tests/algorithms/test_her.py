@@ -84,6 +84,7 @@ def test_an_environment_that_cannot_say_when_it_ends_is_refused():
         TerminalHerReplayBuffer(10, space, env.action_space, env=env)
 
 
+@pytest.mark.slow
 @pytest.mark.learning
 def test_it_learns_six_bit_flips_where_the_stock_buffer_does_worse(seed):
     ours = train(TerminalHerReplayBuffer, 4_000, seed)

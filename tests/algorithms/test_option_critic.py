@@ -232,6 +232,7 @@ def test_a_policy_without_options_is_refused():
 # --- learning -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.learning
 def test_it_crosses_four_rooms_with_more_than_one_option(seed):
     env = make_vec_env(FourRooms, 8, seed=seed)

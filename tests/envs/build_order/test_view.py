@@ -78,7 +78,7 @@ def test_a_unit_too_many_cannot_be_undone():
     assert (reward, terminated) == (0.0, False)
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", [IDS[0], pytest.param(IDS[1], marks=pytest.mark.slow)])
 def test_a_scripted_order_reaches_every_task_within_the_limit(id_):
     """All goals at once, a world for each; so every task can be solved."""
     rules = gym.make(id_).unwrapped.rules

@@ -156,7 +156,7 @@ class UnitPolicy(MultiInputActorCriticPolicy):
             Orders that last, such as fetching ore, come to nothing under units that start out by
             giving themselves another one every few steps, and what is never done is never
             rewarded: with 2 an untrained policy saves up 75 ore in none of 1,000 episodes of 40
-            steps and learns for one seed in three, with 4 in 30 of them and learns for every seed.
+            steps, with 4 in about 30 of them, and PPO needs such a few to learn it.
         **kwargs: As SB3's policies take them.
 
     Raises:

@@ -218,7 +218,10 @@ def ladder():
 
 
 @pytest.mark.learning
-@pytest.mark.parametrize(("exploration", "least", "most"), [("random", 4, 8), ("surprise", 10, 10)])
+@pytest.mark.parametrize(
+    ("exploration", "least", "most"),
+    [("random", 4, 8), pytest.param("surprise", 10, 10, marks=pytest.mark.slow)],
+)
 def test_surprise_climbs_where_chance_falls(exploration, least, most, seed, monkeypatch):
     monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 400)
     options = {"exploration": exploration, "exploration_fraction": 1.0, "seed": seed}

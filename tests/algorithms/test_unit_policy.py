@@ -183,6 +183,7 @@ SAVE_UP = {"max_episode_steps": 40, "goal_sampler": have_75_ore}
 """75 ore after 40 steps: four SCVs must mine, and the command centre must not train."""
 
 
+@pytest.mark.slow
 @pytest.mark.learning
 def test_ppo_with_it_learns_to_mine_and_to_save_up(seed):
     model = PPO(
@@ -221,10 +222,11 @@ def test_the_planner_agent_explores_and_hops_with_it():
         exploration="random",
         max_hop_steps=50,
         exploration_fraction=0.5,
+        low_level_kwargs={"n_steps": 50, "batch_size": 400},
         seed=0,
         device="cpu",
     )
-    agent.learn(3_000)
+    agent.learn(1_600)
     assert agent.counts.n_edges > 0
     observation, _ = gym.make("AttrBuildOrder-v0").reset(seed=0)
     assert agent.predict(observation)[0].shape == (14,)

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 
 import pytest
-
 from hypothesis import settings
 
 # Tests never time anything: a busy machine fails none of them.

@@ -6,14 +6,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults lint type format docs bench clean
+.PHONY: help setup demo test test-slow test-seeds faults lint type format docs bench clean
+
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
 setup: $(READY)  ## make .venv and install everything
 
-$(READY): setup.py pyproject.toml requirements/constraints.txt requirements/system.sh
+$(READY): setup.py pyproject.toml requirements/constraints.txt requirements/system.sh requirements/apt.sh
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; run: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint requirements/constraints.txt torch
@@ -25,10 +27,17 @@ demo: setup  ## train an agent from nothing, plan for a far goal, compare; pictu
 	$(BIN)/attrplan demo
 
 test: lint type  ## lint, types and tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST) -n auto --dist worksteal
+
+test-slow: setup  ## the tests that take long, in a browser too
+	@sh requirements/browser.sh
+	$(PYTEST) -n auto --dist worksteal -m slow
+
+test-seeds: setup  ## every learning test with 20 seeds: a table, and an error below 19 of 20
+	$(PYTEST) -n auto --dist worksteal -m learning --seeds 20
 
 faults: setup  ## the whole fault campaign: bad goals and files, kills, full disks, dead workers
-	ATTRPLAN_FAULTS=full OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -p no:xdist -p no:cacheprovider
+	ATTRPLAN_FAULTS=full $(PYTEST) tests/faults -p no:xdist -p no:cacheprovider
 
 lint: setup  ## ruff, nothing rewritten
 	$(BIN)/ruff check .

@@ -42,9 +42,9 @@ def make_env():
     )
 
 
-def main(total_timesteps=60_000, n_envs=16, n_tasks=200):
+def main(total_timesteps=60_000, n_envs=16, n_tasks=200, seed=0):
     """Train, then ask for any pattern of lamps."""
-    agent = AttributePlannerAgent("MultiInputPolicy", make_vec_env(make_env, n_envs), seed=0)
+    agent = AttributePlannerAgent("MultiInputPolicy", make_vec_env(make_env, n_envs), seed=seed)
     agent.learn(total_timesteps)
     observation, _ = make_env().reset(seed=0, options={"goal": "left, not middle, right"})
     print(agent.plan(observation).describe())

@@ -1,12 +1,18 @@
-"""The benchmarks can be imported, say their command and, where they have options, explain them."""
+"""The benchmarks say their command, explain their options and, small, write what they promise."""
 
 from __future__ import annotations
 
 import importlib
+import json
+import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from gym_attrplan.report.results import FIELDS, PROVENANCE
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -39,3 +45,56 @@ def test_a_benchmark_explains_its_options(name, monkeypatch, capsys):
         importlib.import_module(name).main()
     assert stopped.value.code == 0
     assert "usage:" in capsys.readouterr().out
+
+
+def lines_of(name, arguments, folder, suite):
+    """Run a benchmark as a user does, and read what it wrote."""
+    command = [sys.executable, str(FOLDER / f"{name}.py"), *shlex.split(arguments)]
+    subprocess.run(
+        command, env={**os.environ, "ATTRPLAN_RESULTS": str(folder)}, cwd=folder, check=True
+    )
+    assert [file.name for file in folder.glob("*.jsonl")] == [f"{suite}.jsonl"]
+    lines = [json.loads(line) for line in (folder / f"{suite}.jsonl").read_text().splitlines()]
+    for line in lines:
+        assert set(line) == {*FIELDS, *PROVENANCE}
+        assert line["suite"] == suite
+        assert line["command"] == f"python benchmarks/{name}.py {arguments}"
+    return lines
+
+
+def test_exploring_is_measured_in_edges(tmp_path):
+    arguments = "--total-timesteps 2048 --n-envs 16 --methods random --seeds 2 --jobs 1"
+    lines = lines_of("exploration", arguments, tmp_path, "exploration")
+    assert [(line["method"], line["budget"], line["seed"]) for line in lines] == [
+        ("random", 2_048, 0),
+        ("random", 2_048, 1),
+    ]
+    assert all(line["unit"] == "edges" and 1 <= line["value"] <= 25 for line in lines)
+
+
+@pytest.mark.slow
+def test_the_graph_is_measured_beside_its_peers(tmp_path):
+    lines = lines_of("graph_scale", "--edges 135K", tmp_path, "graph")
+    figures = {line["method"]: line for line in lines}
+    assert {"first_plan", "next_hop", "igraph", "rustworkx", "networkx"} <= set(figures)
+    ratio = figures["igraph"]["value"] / figures["first_plan"]["value"]
+    assert figures["igraph_to_first_plan"]["value"] == pytest.approx(ratio)
+
+
+TASKS = {
+    "grids": "--envs AttrSwitches-v0 --seeds 3 --total-timesteps 20000 --n-tasks 200 --jobs 1",
+    "baselines": "--env AttrSwitches-v0 --algo ppo --regime one_step --goals full --budget 8192 "
+    "--seeds 3 --n-tasks 200",
+    "build_order": "--versions small --explorations random --seeds 3 --budget 40000 --n-tasks 200",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_success_is_measured_on_as_many_tasks_as_asked_for(name, tmp_path):
+    lines = [line for line in lines_of(name, TASKS[name], tmp_path, name) if line["n"] is not None]
+    assert lines
+    for line in lines:
+        assert (line["seed"], line["n"]) == (3, 200)
+        assert 0 <= line["successes"] <= 200
+        assert line["env"] in ("AttrSwitches-v0", "AttrBuildOrder-v0")

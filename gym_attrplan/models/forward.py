@@ -143,7 +143,7 @@ class ForwardModel(SingleActionModel):
         >>> rng = np.random.default_rng(0)
         >>> actions, before = rng.integers(2, size=400), rng.integers(2, size=(400, 1))
         >>> report = model.fit(Examples(rng.random((400, 1), np.float32), actions, before,
-        ...                             actions[:, None]))
+        ...                             actions[:, None]), max_epochs=20)
         >>> state = {"observation": np.zeros((1, 1), np.float32), "achieved_goal": np.array([[0]])}
         >>> model.foresee(state, np.array([[[0.0], [1.0]]])).vectors.tolist()
         [[[0], [1]]]

@@ -92,7 +92,7 @@ class InverseModel(SingleActionModel):
         >>> actions = rng.integers(2, size=400)          # action 1 lights the lamp, 0 puts it out
         >>> examples = Examples(rng.random((400, 1), np.float32), actions,
         ...                     1 - actions[:, None], actions[:, None])
-        >>> report = model.fit(examples)
+        >>> report = model.fit(examples, max_epochs=20)
         >>> state = {"observation": np.zeros((1, 1), np.float32), "achieved_goal": np.array([[0]]),
         ...          "desired_goal": np.array([[1]])}
         >>> model.predict(state).tolist()

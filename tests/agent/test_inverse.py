@@ -69,8 +69,8 @@ def make_agent(env=None, **options):
 
 
 @pytest.fixture(scope="module")
-def trained():
-    return make_agent().learn(3_000)
+def trained(seed):
+    return make_agent(seed=seed).learn(3_000)
 
 
 def test_an_inverse_agent_explores_at_random_for_half_the_steps_and_hops_one_step(trained):
@@ -80,6 +80,7 @@ def test_an_inverse_agent_explores_at_random_for_half_the_steps_and_hops_one_ste
     assert len(trained.examples) == 3_000  # attempts are examples too
 
 
+@pytest.mark.learning
 def test_attempts_along_the_leap_succeed_only_with_wind(trained):
     edges, probs = trained.counts.edges(), trained.navigator.planner.edge_probs()
     vectors = trained.counts.index.vectors
@@ -90,6 +91,7 @@ def test_attempts_along_the_leap_succeed_only_with_wind(trained):
     assert len(probs) == trained.imagined.n_edges == trained.counts.n_edges == 3 * N_PLACES
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("planner", ["robust", "paper"])
 def test_every_place_is_reached(trained, planner):
     trained.set_planner(planner)
@@ -98,6 +100,7 @@ def test_every_place_is_reached(trained, planner):
     assert result.rate > 0.95
 
 
+@pytest.mark.learning
 def test_the_forward_model_knows_that_a_leap_needs_wind(trained):
     rows = np.zeros((2, N_PLACES + 1), np.float32)
     rows[:, 0], rows[1, -1] = 1.0, 1.0  # at place 0, without wind and with it
@@ -107,9 +110,10 @@ def test_the_forward_model_knows_that_a_leap_needs_wind(trained):
     assert outcomes.vectors[:, :, 0].tolist() == [[1, 7, 0], [1, 7, 3]]
 
 
-def test_a_box_of_scores_and_numbers_is_planned_with_too():
+@pytest.mark.learning
+def test_a_box_of_scores_and_numbers_is_planned_with_too(seed):
     quick = {"max_epochs": 12, "batch_size": 128}
-    agent = make_agent(ring(continuous=True), low_level_kwargs=quick).learn(3_000)
+    agent = make_agent(ring(continuous=True), low_level_kwargs=quick, seed=seed).learn(3_000)
     result = evaluate_tasks(agent, agent.env, n_tasks=25, seed=5)
     assert result.rate > 0.9
 
@@ -135,6 +139,7 @@ def test_a_loaded_agent_learns_from_old_and_new_examples(trained, tmp_path):
     assert again.imagined.n_edges >= trained.imagined.n_edges
 
 
+@pytest.mark.learning
 def test_without_foresight_the_policy_follows_the_plan(trained):
     trained.set_planner(replace(PLANNERS["robust"], forward=False, edges="table"))
     result = evaluate_tasks(trained, trained.env, n_tasks=50, seed=5)
@@ -142,10 +147,10 @@ def test_without_foresight_the_policy_follows_the_plan(trained):
     assert result.rate > 0.95
 
 
-def logged_walk(n: int) -> Examples:
+def logged_walk(n: int, seed: int = 0) -> Examples:
     """What a log of another agent's steps might hold."""
-    env, rng = ring(), np.random.default_rng(1)
-    observation, _ = env.reset(seed=1)
+    env, rng = ring(), np.random.default_rng(seed)
+    observation, _ = env.reset(seed=seed)
     rows, actions, before, after = [], [], [], []
     for _ in range(n):
         rows.append(observation["observation"])
@@ -158,9 +163,10 @@ def logged_walk(n: int) -> Examples:
     return Examples(np.array(rows), np.array(actions), np.array(before), np.array(after))
 
 
-def test_examples_from_a_log_count_as_explored():
-    agent = make_agent()
-    agent.add_examples(logged_walk(1_000))
+@pytest.mark.learning
+def test_examples_from_a_log_count_as_explored(seed):
+    agent = make_agent(seed=seed)
+    agent.add_examples(logged_walk(1_000, seed))
     assert agent.counts.n_edges == 3 * N_PLACES
     agent.learn(1_000, reset_num_timesteps=False)
     assert agent.steps_done == {"explore": 1_000, "hop": 1_000}
@@ -211,10 +217,15 @@ def ladder():
     return AttributeWrapper(env, {"rung": 10}, lambda env, obs: [env.unwrapped.rung])
 
 
-@pytest.mark.parametrize(("exploration", "least", "most"), [("random", 4, 8), ("surprise", 10, 10)])
-def test_surprise_climbs_where_chance_falls(exploration, least, most, monkeypatch):
+@pytest.mark.learning
+@pytest.mark.parametrize(
+    ("exploration", "least", "most"),
+    [("random", 4, 8), pytest.param("surprise", 10, 10, marks=pytest.mark.slow)],
+)
+def test_surprise_climbs_where_chance_falls(exploration, least, most, seed, monkeypatch):
     monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 400)
-    agent = make_agent(ladder(), exploration=exploration, exploration_fraction=1.0).learn(1_600)
+    options = {"exploration": exploration, "exploration_fraction": 1.0, "seed": seed}
+    agent = make_agent(ladder(), **options).learn(1_600)
     assert least <= agent.counts.n_nodes <= most
 
 
@@ -243,11 +254,13 @@ class Slider(gym.Env):
         return np.zeros(1, np.float32), 0.0, False, False, {}
 
 
-def test_one_world_alone_can_be_left_to_chance(monkeypatch):
+@pytest.mark.learning
+def test_one_world_alone_can_be_left_to_chance(seed, monkeypatch):
     monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 100)
     env = gym.wrappers.TimeLimit(Slider(), 5)
     env = AttributeWrapper(env, {"place": 4}, lambda env, obs: [env.unwrapped.place])
-    agent = make_agent(env, exploration="surprise", exploration_fraction=1.0).learn(200)
+    options = {"exploration": "surprise", "exploration_fraction": 1.0, "seed": seed}
+    agent = make_agent(env, **options).learn(200)
     assert agent.counts.n_nodes == 4
 
 
@@ -255,14 +268,15 @@ def test_one_world_alone_can_be_left_to_chance(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def lamp():
+def lamp(seed):
     """Action i sets the lamp's brightness to i, of 0, 1, 2; the observation says nothing."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     actions, before = rng.integers(3, size=900), rng.integers(3, size=(900, 1))
     examples = Examples(np.zeros((900, 1), np.float32), actions, before, actions[:, None])
-    model = ForwardModel(spaces.Box(0, 1, (1,)), spaces.Discrete(3), {"lamp": 3}, device="cpu")
+    spaces_ = spaces.Box(0, 1, (1,)), spaces.Discrete(3)
+    model = ForwardModel(*spaces_, {"lamp": 3}, device="cpu", seed=seed)
     model.fit(examples, max_epochs=20)
-    return Foresight(model, rng=np.random.default_rng(0))
+    return Foresight(model, rng=np.random.default_rng(seed))
 
 
 def rows_at(*values):
@@ -270,6 +284,7 @@ def rows_at(*values):
     return {"observation": np.zeros((len(values), 1), np.float32), "achieved_goal": achieved}
 
 
+@pytest.mark.learning
 def test_a_goal_that_is_no_node_is_reached_if_one_action_does_it(lamp):
     counts = TransitionCounts(AttributeSpace({"lamp": 3}))
     counts.record([[0]], [[1]])
@@ -286,6 +301,7 @@ def test_a_goal_that_is_no_node_is_reached_if_one_action_does_it(lamp):
     assert choice.nodes.tolist() == [-1, -1]
 
 
+@pytest.mark.learning
 def test_what_failed_before_is_not_chosen_again(lamp):
     counts = TransitionCounts(AttributeSpace({"lamp": 3}))
     counts.record([[0], [0], [1]], [[1], [2], [2]])
@@ -352,6 +368,7 @@ def test_a_likely_neighbour_on_the_way_is_aimed_at_rather_than_an_unlikely_goal(
     assert choice.vectors.tolist() == [[1, 0]]
 
 
+@pytest.mark.learning
 def test_the_imagined_graph_has_an_edge_for_every_outcome(lamp):
     counts = lamp.imagine(rows_at(0, 0, 1))
     edges = counts.edges()

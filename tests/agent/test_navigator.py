@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gym_attrplan import AttributeSpace, TransitionCounts
-from gym_attrplan.agent import PLANNERS, PlannerOptions
+from gym_attrplan.agent import PlannerOptions
 from gym_attrplan.agent.navigator import Navigator, checked_options
 from gym_attrplan.error import InvalidGraph
 
@@ -125,12 +125,47 @@ def test_a_goal_that_holds_asks_for_no_change():
     assert (target(journey), journey.lost.tolist()) == ("100", [False])
 
 
-def test_the_papers_planner_is_the_paper_to_the_letter():
-    paper = checked_options("paper")
-    assert paper == PLANNERS["paper"]
-    assert (paper.estimator, paper.first_edge, paper.memory) == ("success_ratio", False, False)
-    assert paper.sample_actions
-    assert paper.retry_cost == 0.0
+def two_ways(*, n_reached, n_failed):
+    """Surely by 100 and 110 to b, or at once, which was tried as often as said."""
+    counts = graph("000>100", "100>110")
+    counts.record([0, 0, 0], [1, 1, 0])
+    for i in range(n_reached + n_failed):
+        counts.attempt([0, 0, 0], [1, 1, 0], i < n_reached)
+    return counts
+
+
+def edge_probs(counts, planner):
+    guide = Navigator(counts, checked_options(planner), max_hop_steps=2)
+    return guide.planner.plan([0, 0, 0], "b").edge_probs.tolist()
+
+
+def test_the_papers_planner_believes_success_ratios_even_of_one_attempt():
+    assert edge_probs(two_ways(n_reached=1, n_failed=0), "paper") == [1.0]
+    assert len(edge_probs(two_ways(n_reached=1, n_failed=0), "robust")) == 2
+    assert edge_probs(two_ways(n_reached=1, n_failed=1), "paper") == [1.0, 1.0]
+    assert edge_probs(two_ways(n_reached=0, n_failed=0), "paper") == [1.0, 1.0]
+
+
+def test_the_papers_planner_takes_the_most_probable_way():
+    for n_failed, expected in ((4, [0.6]), (9, [1.0, 0.5])):  # 6 of 10 and 6 of 15 at once
+        counts = two_ways(n_reached=6, n_failed=n_failed)
+        for _ in range(10):
+            counts.attempt([1, 0, 0], [1, 1, 0], False)
+        assert edge_probs(counts, "paper") == expected
+
+
+def test_the_papers_planner_learns_nothing_within_an_episode():
+    def not_through_a(observations):
+        return np.where(observations["desired_goal"][:, 0] == 1, 0.01, 0.99)
+
+    counts = graph("000>100", "100>110", "000>010", "010>110")
+    counts.attempt([0, 0, 0], [0, 1, 0], False)  # slightly the worse way
+    options = {"max_hop_steps": 1, "success_probs": not_through_a}
+    guide = Navigator(counts, checked_options("paper"), **options)
+    journey = guide.advance(None, see("000", "a, b"), NEW)
+    for _ in range(3):
+        assert target(journey) == "100"
+        journey = guide.advance(journey, see("000", "a, b"), OLD)
 
 
 def test_an_unknown_planner_is_refused():

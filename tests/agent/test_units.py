@@ -12,10 +12,9 @@ from gym_attrplan.algorithms import UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
 
 
-@pytest.mark.parametrize("policy", ["UnitPolicy", UnitPolicy])
-def test_the_agent_explores_hops_and_plans_with_units(policy, tmp_path):
+def test_the_agent_explores_hops_and_plans_with_units(tmp_path):
     agent = AttributePlannerAgent(
-        policy,
+        "UnitPolicy",
         "AttrBuildOrder-v0",
         n_envs=16,
         exploration="count_bonus",

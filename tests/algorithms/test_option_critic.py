@@ -232,10 +232,13 @@ def test_a_policy_without_options_is_refused():
 # --- learning -------------------------------------------------------------------------------
 
 
-def test_it_crosses_four_rooms_with_more_than_one_option():
-    env = make_vec_env(FourRooms, 8, seed=0)
+@pytest.mark.slow
+@pytest.mark.learning
+def test_it_crosses_four_rooms_with_more_than_one_option(seed):
+    env = make_vec_env(FourRooms, 8, seed=seed)
     model = make(
         env,
+        seed=seed,
         learning_rate=LinearSchedule(5e-3, 5e-4, 1.0),
         n_steps=32,
         gamma=0.97,
@@ -253,9 +256,10 @@ def test_it_crosses_four_rooms_with_more_than_one_option():
 
 
 @pytest.mark.slow
-def test_it_balances_the_pole():
-    env = make_vec_env("CartPole-v1", 8, seed=0)
+@pytest.mark.learning
+def test_it_balances_the_pole(seed):
+    env = make_vec_env("CartPole-v1", 8, seed=seed)
     rate = LinearSchedule(5e-3, 5e-4, 1.0)
-    options = {"n_steps": 32, "gamma": 0.98, "n_options": 4, "ent_coef": 0.0}
+    options = {"n_steps": 32, "gamma": 0.98, "n_options": 4, "ent_coef": 0.0, "seed": seed}
     model = make(env, learning_rate=rate, **options).learn(100_000)
     assert evaluate_policy(model, env, n_eval_episodes=20)[0] >= 450

@@ -93,13 +93,14 @@ def test_equal_returns_give_no_credit():
     assert model._credit(next(model.rollout_buffer.get(None))).abs().max() == 0.0
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("baseline", ["moment", "value"])
-def test_it_learns_the_identity(baseline):
+def test_it_learns_the_identity(baseline, seed):
     worlds = [IdentityEnv(3) for _ in range(8)]
-    for seed, world in enumerate(worlds):
-        world.action_space.seed(seed)  # it draws its states from there
+    for i, world in enumerate(worlds):
+        world.action_space.seed(8 * seed + i)  # it draws its states from there
     env = DummyVecEnv([lambda world=world: world for world in worlds])
-    model = make(env, n_steps=8, gamma=0.0, learning_rate=1e-2, baseline=baseline)
+    model = make(env, n_steps=8, gamma=0.0, learning_rate=1e-2, baseline=baseline, seed=seed)
     model.learn(6_000)
     reward, _ = evaluate_policy(model, env, n_eval_episodes=4, warn=False)
     assert reward > 95  # of 100; chance is 33
@@ -156,9 +157,10 @@ def test_an_unknown_baseline_is_refused():
 
 
 @pytest.mark.slow
+@pytest.mark.learning
 @pytest.mark.parametrize("baseline", ["moment", "value"])
-def test_it_balances_the_pole(baseline):
-    env = make_vec_env("CartPole-v1", 8, seed=0)
-    options = {"learning_rate": 1e-2, "n_steps": 128, "use_rms_prop": False}
+def test_it_balances_the_pole(baseline, seed):
+    env = make_vec_env("CartPole-v1", 8, seed=seed)
+    options = {"learning_rate": 1e-2, "n_steps": 128, "use_rms_prop": False, "seed": seed}
     model = make(env, baseline=baseline, **options).learn(100_000)
     assert evaluate_policy(model, env, n_eval_episodes=20)[0] >= 450

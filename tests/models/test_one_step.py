@@ -131,9 +131,10 @@ def states(places, before, wanted):
     return {"observation": place.astype(np.float32), "achieved_goal": now, "desired_goal": goal}
 
 
-def test_the_inverse_model_names_the_action_that_does_what_is_wanted():
-    model = InverseModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu")
-    report = model.fit(walk(600), **QUICK)
+@pytest.mark.learning
+def test_the_inverse_model_names_the_action_that_does_what_is_wanted(seed):
+    model = InverseModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu", seed=seed)
+    report = model.fit(walk(600, seed), **QUICK)
     assert report.n_examples < 200  # the lamp changed in about a quarter of the examples
     assert model.predict(states([0.8, 0.8], [0, 1], [1, 0])).tolist() == [1, 0]
 
@@ -151,21 +152,23 @@ def test_the_judge_decides_what_success_is():
     assert report.epochs == len(asked) - 1  # once after every epoch, once for the report
 
 
-def test_numbers_in_a_box_are_found_to_the_point():
-    rng = np.random.default_rng(0)
+@pytest.mark.learning
+def test_numbers_in_a_box_are_found_to_the_point(seed):
+    rng = np.random.default_rng(seed)
     actions = rng.random((2_000, 1)).astype(np.float32)
     after = (np.abs(actions - 0.3) < 0.1).astype(np.int8)
     examples = Examples(np.zeros((2_000, 1), np.float32), actions, np.zeros_like(after), after)
-    model = InverseModel(PLACE, spaces.Box(0, 1, (1,)), ["hit"], device="cpu")
+    model = InverseModel(PLACE, spaces.Box(0, 1, (1,)), ["hit"], device="cpu", seed=seed)
     model.fit(examples, **QUICK)
     found = model.predict(states([0.0], [0], [1]))
     assert found.shape == (1, 1)
     assert abs(found[0, 0] - 0.3) < 0.1
 
 
-def test_the_forward_model_sees_what_an_action_would_do_here():
-    model = ForwardModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu")
-    report = model.fit(walk(1_500), **QUICK)
+@pytest.mark.learning
+def test_the_forward_model_sees_what_an_action_would_do_here(seed):
+    model = ForwardModel(PLACE, spaces.Discrete(2), ["lit"], device="cpu", seed=seed)
+    report = model.fit(walk(1_500, seed), **QUICK)
     outcomes = model.foresee(states([0.9, 0.1], [0, 0], [0, 0]), model.layout.all_actions())
     assert outcomes.vectors[:, :, 0].tolist() == [[0, 1], [0, 0]]
     assert outcomes.probs.shape == (2, 2)
@@ -173,12 +176,13 @@ def test_the_forward_model_sees_what_an_action_would_do_here():
     assert report.error < 0.05
 
 
-def test_a_forward_model_is_as_sure_as_it_is_right():
-    rng = np.random.default_rng(0)
+@pytest.mark.learning
+def test_a_forward_model_is_as_sure_as_it_is_right(seed):
+    rng = np.random.default_rng(seed)
     before = np.zeros((4_000, 1), np.int8)
     after = (rng.random((4_000, 1)) < 0.8).astype(np.int8)
     examples = Examples(rng.random((4_000, 1), np.float32), np.zeros(4_000, int), before, after)
-    model = ForwardModel(PLACE, spaces.Discrete(1), ["lit"], device="cpu")
+    model = ForwardModel(PLACE, spaces.Discrete(1), ["lit"], device="cpu", seed=seed)
     model.fit(examples, **QUICK)
     outcomes = model.foresee(states([0.5], [0], [0]), model.layout.all_actions())
     assert outcomes.probs[0, 0] == pytest.approx(0.8, abs=0.08)
@@ -228,9 +232,9 @@ def test_attributes_of_any_size_share_one_row_of_logits():
 
 
 @pytest.fixture(scope="module")
-def trunk_and_frames():
+def trunk_and_frames(seed):
     """Pictures of a bright square left or right; the two actions put it there."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     frames = np.zeros((40, 36, 36, 3), np.uint8)
     right = np.arange(40) % 2
     for frame, side in zip(frames, right, strict=True):
@@ -246,11 +250,12 @@ def trunk_and_frames():
         IndexedRows(frames, then),
     )
     space = spaces.Box(0, 255, (36, 36, 3), np.uint8)
-    trunk = Trunk(space, spaces.Discrete(2), ["right"], n_features=16, device="cpu")
+    trunk = Trunk(space, spaces.Discrete(2), ["right"], n_features=16, device="cpu", seed=seed)
     report = trunk.fit(examples, max_epochs=4, batch_size=64)
     return trunk, frames, report
 
 
+@pytest.mark.learning
 def test_a_trunk_learns_to_read_and_to_foresee(trunk_and_frames):
     _, _, report = trunk_and_frames
     assert report.attribute_error < 0.1

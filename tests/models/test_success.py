@@ -30,10 +30,11 @@ def attempts(n: int, seed: int = 0):
     return rows, (place[:, 0] > 0.5) == (second == 0)
 
 
-def test_it_tells_states_and_goals_apart():
-    model = SuccessModel(PLACES, device="cpu")
-    report = model.fit(*attempts(2_000))
-    rows, reached = attempts(500, seed=1)
+@pytest.mark.learning
+def test_it_tells_states_and_goals_apart(seed):
+    model = SuccessModel(PLACES, device="cpu", seed=seed)
+    report = model.fit(*attempts(2_000, seed))
+    rows, reached = attempts(500, seed=100 + seed)
     probs = model.predict(rows)
     assert probs.shape == (500,)
     assert probs.dtype == np.float32
@@ -43,25 +44,27 @@ def test_it_tells_states_and_goals_apart():
     assert (report.n_examples, report.n_held_out) == (2_000, 200)
 
 
-def test_where_success_is_chance_it_says_how_likely():
-    rng = np.random.default_rng(9)
-    rows, _ = attempts(4_000)
+@pytest.mark.learning
+def test_where_success_is_chance_it_says_how_likely(seed):
+    rng = np.random.default_rng(100 + seed)
+    rows, _ = attempts(4_000, seed)
     likely = np.where(rows["observation"][:, 0] > 0.5, 0.8, 0.3)
-    model = SuccessModel(PLACES, device="cpu")
+    model = SuccessModel(PLACES, device="cpu", seed=seed)
     report = model.fit(rows, rng.random(4_000) < likely)
     clear = np.abs(rows["observation"][:, 0] - 0.5) > 0.2  # a network's step is not a sharp one
     assert np.abs(model.predict(rows) - likely)[clear].mean() < 0.08
     assert report.calibration_error_after < 0.1
 
 
-def test_it_reads_words():
+@pytest.mark.learning
+def test_it_reads_words(seed):
     space = spaces.Dict({**PLACES.spaces, "observation": spaces.Box(0, 300, (8,), np.int16)})
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     words = rng.integers(1, 301, (1_500, 8)).astype(np.int16)
     blocked = rng.random(1_500) < 0.5
     words[blocked, rng.integers(8)] = 7  # the word that says no
-    rows = {**attempts(1_500)[0], "observation": words}
-    model = SuccessModel(space, features_extractor_class=WordsExtractor, device="cpu")
+    rows = {**attempts(1_500, seed)[0], "observation": words}
+    model = SuccessModel(space, features_extractor_class=WordsExtractor, device="cpu", seed=seed)
     assert model.fit(rows, ~(words == 7).any(axis=1)).error < 0.05
 
 

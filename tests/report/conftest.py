@@ -17,15 +17,15 @@ def closed_figures():
 
 
 @pytest.fixture(scope="session")
-def log(tmp_path_factory):
+def log(tmp_path_factory, seed):
     return tmp_path_factory.mktemp("log")
 
 
 @pytest.fixture(scope="session")
-def counter_agent(log):
-    return report_agents.trained(report_agents.counter, 8_000, log)
+def counter_agent(log, seed):
+    return report_agents.trained(report_agents.counter, 8_000, seed, log)
 
 
 @pytest.fixture(scope="session")
-def moody_agent():
-    return report_agents.trained(report_agents.moody, 8_000)
+def moody_agent(seed):
+    return report_agents.trained(report_agents.moody, 8_000, seed)

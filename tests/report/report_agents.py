@@ -13,7 +13,6 @@ from testing_env import GenericTestEnv, three_bits
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 
 QUICK = {
-    "seed": 0,
     "max_hop_steps": 4,
     "low_level_kwargs": {"n_steps": 32, "batch_size": 128},
     "exploration_kwargs": {"n_steps": 32, "batch_size": 128},
@@ -45,9 +44,9 @@ def wrapped(env, names, attributes):
     return AttributeWrapper(env, names, attributes, goal_sampler=any_bits)
 
 
-def trained(make, total_timesteps, log=None):
+def trained(make, total_timesteps, seed, log=None):
     torch.set_num_threads(1)
-    agent = AttributePlannerAgent("MultiInputPolicy", DummyVecEnv([make] * 8), **QUICK)
+    agent = AttributePlannerAgent("MultiInputPolicy", DummyVecEnv([make] * 8), seed=seed, **QUICK)
     if log is not None:
         agent.set_logger(configure(str(log), ["csv"]))
     return agent.learn(total_timesteps)

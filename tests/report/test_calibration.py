@@ -25,6 +25,7 @@ def test_the_calibration_error_weighs_groups_by_their_attempts():
     assert trials.calibration_error == pytest.approx(3 / 4 * 1 / 3)
 
 
+@pytest.mark.learning
 def test_edges_are_tried_anew_and_nothing_is_learned(counter_agent):
     before = counter_agent.counts.edges()
     n_attempts, n_visits = before.attempts.sum(), before.visits.sum()
@@ -44,6 +45,7 @@ def test_the_same_seed_gives_the_same_attempts(moody_agent):
     assert (one.reached == other.reached).all()
 
 
+@pytest.mark.learning
 def test_plans_are_held_against_the_tasks_solved(counter_agent):
     trials = try_plans(counter_agent, n_tasks=20)
     assert len(trials) >= 20
@@ -58,6 +60,7 @@ def test_nothing_to_try_is_refused(counter_agent):
         try_plans(counter_agent, n_tasks=0)
 
 
+@pytest.mark.learning
 def test_an_edge_that_works_in_some_states_only_is_named(moody_agent):
     trials = try_edges(moody_agent, n_attempts=600)
     aliasing = find_aliasing(moody_agent, trials)
@@ -69,6 +72,7 @@ def test_an_edge_that_works_in_some_states_only_is_named(moody_agent):
     assert "Add an attribute" in aliasing.describe()
 
 
+@pytest.mark.learning
 def test_without_a_success_model_one_is_trained_on_half_of_the_attempts(moody_agent, monkeypatch):
     monkeypatch.setattr(moody_agent, "success_model", None)
     trials = try_edges(moody_agent, n_attempts=600)
@@ -77,6 +81,7 @@ def test_without_a_success_model_one_is_trained_on_half_of_the_attempts(moody_ag
     assert first.n <= len(trials) / 2
 
 
+@pytest.mark.learning
 def test_where_attributes_say_all_no_edge_is_named(counter_agent):
     trials = try_edges(counter_agent, n_attempts=400)
     aliasing = find_aliasing(counter_agent, trials)

@@ -13,9 +13,11 @@ from gym_attrplan.report.demo import run_demo
 mpl.use("Agg")
 
 
-def test_the_demo_trains_plans_compares_and_leaves_pictures(tmp_path, capsys):
+@pytest.mark.slow
+@pytest.mark.learning
+def test_the_demo_trains_plans_compares_and_leaves_pictures(seed, tmp_path, capsys):
     torch.set_num_threads(1)
-    results = run_demo(out=tmp_path, total_timesteps=60_000, n_tasks=20, n_envs=64)
+    results = run_demo(out=tmp_path, total_timesteps=60_000, n_tasks=20, n_envs=64, seed=seed)
     assert set(results) == {"agent", "same policy without planning", "random actions"}
     assert all(result.n == 20 for result in results.values())
     assert {path.name for path in tmp_path.iterdir()} == {"agent.zip", "graph.png", "journey.gif"}

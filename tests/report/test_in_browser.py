@@ -10,9 +10,9 @@ from test_results import solved
 from gym_attrplan.report import write_report
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(
-        not (CHROMIUM and DRIVER),
-        reason="needs a browser: apt-get install chromium chromium-driver",
+        not (CHROMIUM and DRIVER), reason="needs a browser: sh requirements/browser.sh"
     ),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

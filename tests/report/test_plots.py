@@ -112,6 +112,7 @@ def test_learning_is_drawn_in_percent_with_the_range_over_seeds():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "ppo"]
 
 
+@pytest.mark.learning
 def test_an_agents_own_log_is_drawn(counter_agent, log):
     (line,) = plot_learning(log).lines
     steps, success = line.get_data()
@@ -137,6 +138,7 @@ def test_reliability_shows_each_group_of_predictions():
     assert ax.get_title() == "4 attempts, calibration error 0.250"
 
 
+@pytest.mark.learning
 def test_the_figures_work_on_an_agent(counter_agent):
     plan = counter_agent.navigator.planner.plan([0, 0, 0], "four, two, one")
     assert plot_graph(counter_agent, plan=plan).get_title().startswith("8 attribute sets")

@@ -15,7 +15,7 @@ from gym_attrplan.error import InvalidEnvironment
 
 ID = "AttrBlocks-v0"
 RULES = BlocksRules()
-N_PAIRS = 1_500
+N_PAIRS = 500
 
 
 def random_pairs(rules, n, seed=0):

@@ -78,7 +78,7 @@ def test_a_unit_too_many_cannot_be_undone():
     assert (reward, terminated) == (0.0, False)
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", [IDS[0], pytest.param(IDS[1], marks=pytest.mark.slow)])
 def test_a_scripted_order_reaches_every_task_within_the_limit(id_):
     """All goals at once, a world for each; so every task can be solved."""
     rules = gym.make(id_).unwrapped.rules
@@ -104,15 +104,15 @@ def test_a_scripted_order_reaches_every_task_within_the_limit(id_):
 
 
 def test_random_actions_solve_less_than_a_tenth_of_the_tasks():
-    envs = gym.make_vec("AttrBuildOrder-v0", 256, vectorization_mode="vector_entry_point")
+    envs = gym.make_vec("AttrBuildOrder-v0", 100, vectorization_mode="vector_entry_point")
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
     n_ended = n_met = 0
     for _ in range(500):
-        _, _, terminated, truncated, _ = envs.step(rng.integers(10, size=(256, 14)))
+        _, _, terminated, truncated, _ = envs.step(rng.integers(10, size=(100, 14)))
         n_met += terminated.sum()
         n_ended += (terminated | truncated).sum()
-    assert n_ended >= 256
+    assert n_ended >= 100
     assert n_met / n_ended < 0.1
 
 

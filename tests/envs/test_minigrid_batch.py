@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from minigrid.core.world_object import Ball, Box, Door, Key
 from minigrid.envs import DoorKeyEnv
+from minigrid.wrappers import FullyObsWrapper
 from minigrid_twin import PICK_UP, assert_equal_to_minigrid, curious
 
 from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
@@ -16,7 +19,7 @@ from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttribut
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv, minigrid_vec
 from gym_attrplan.envs.minigrid.support import end_rule
 from gym_attrplan.envs.minigrid.things import EMPTY, Things
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
 
 SAMPLE = [
     "MiniGrid-DoorKey-5x5-v0",
@@ -203,6 +206,19 @@ def test_a_picture_is_minigrids_own():
     np.testing.assert_array_equal(envs.render()[1], single.render())
 
 
+def test_the_full_view_is_that_of_minigrids_wrapper():
+    env_id = "MiniGrid-RedBlueDoors-6x6-v0"  # wider than high
+    envs = MiniGridVectorEnv(env_id, 2, full_view=True)
+    single = FullyObsWrapper(gym.make(env_id))
+    observations, _ = envs.reset(seed=3)
+    observation, _ = single.reset(seed=4)
+    assert envs.single_observation_space == single.observation_space
+    for action in (1, 2, 2, 0, 2):
+        np.testing.assert_array_equal(observations["image"][1], observation["image"])
+        observations, *_ = envs.step(np.array([0, action]))
+        observation, *_ = single.step(action)
+
+
 def test_spaces_are_minigrids_own():
     envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 5)
     single = gym.make("MiniGrid-MultiRoom-N2-S4-v0")
@@ -228,6 +244,23 @@ def test_spaces_are_minigrids_own():
 def test_what_cannot_be_batched_is_refused_by_name(env_id, options, message):
     with pytest.raises(InvalidEnvironment, match=message):
         MiniGridVectorEnv(env_id, 2, **options)
+
+
+@pytest.mark.parametrize("num_envs", [0, -1])
+def test_a_batch_of_none_is_refused(num_envs):
+    with pytest.raises(InvalidEnvironment, match="num_envs must be at least 1"):
+        MiniGridVectorEnv(DOOR_KEY, num_envs)
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    with pytest.raises(gym.error.ResetNeeded, match="reset"):
+        MiniGridVectorEnv(DOOR_KEY, 2).step(np.zeros(2, int))
+
+
+def test_without_minigrid_the_message_names_the_package_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "minigrid", None)
+    with pytest.raises(DependencyNotInstalled, match="pip install"):
+        MiniGridVectorEnv(DOOR_KEY, 2)
 
 
 @pytest.mark.parametrize("name", ["step", "gen_obs", "_reward", "reset", "front_pos"])

@@ -40,7 +40,7 @@ class Layouts:
     def __init__(self, env: Any, rule: EndRule, n_slots: int) -> None:
         self._env, self._rule = env, rule
         self.things = Things()
-        self.geometry = Geometry(env.width, env.height, env.agent_view_size - 1)
+        self.geometry = Geometry.of(env)
         wall = self.things.number(_outer_wall())
         self.cells: Numbers = np.full((n_slots, self.geometry.area), wall, np.uint16)
         self.agents = np.zeros(n_slots, np.int64)

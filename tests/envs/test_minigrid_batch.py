@@ -114,21 +114,27 @@ def test_the_same_seed_gives_the_same_episodes_from_a_pool():
     np.testing.assert_array_equal(play(), play())
 
 
-def test_a_pool_holds_no_more_layouts_than_asked_for_but_fresh_ones_come_in():
-    envs = MiniGridVectorEnv(DOOR_KEY, 2, pool_size=4)
-    starts = [envs.reset(seed=0)] + [envs.reset() for _ in range(100)]
-    assert len(envs.layouts.cells) == 4
-    assert len({(row.tobytes()) for start, _ in starts for row in start["image"]}) > 4
-    assert envs.layouts.serials.min() > 1
+def test_a_full_pool_gets_a_fresh_layout_for_every_1024_steps():
+    envs = MiniGridVectorEnv(DOOR_KEY, 8, pool_size=10, max_steps=4)
+    envs.reset(seed=0)
+    for _ in range(4):  # fills the pool
+        envs.step(np.zeros(8, int))
+    n_drawn = envs.layouts.serials.sum()
+    for _ in range(3 * 1024 // 8):
+        envs.step(np.zeros(8, int))
+    assert len(envs.layouts.cells) == 10
+    assert envs.layouts.serials.sum() - n_drawn == 3
 
 
 def test_no_layout_is_replaced_while_an_environment_is_in_it():
     envs = MiniGridVectorEnv(DOOR_KEY, 2, pool_size=3, autoreset_mode=AutoresetMode.DISABLED)
     envs.reset(seed=0)
     before = envs.layouts.serials[envs.slots[0]]
-    for _ in range(100):
+    for _ in range(1024):
+        envs.step(np.zeros(2, int))
         envs.reset(options={"reset_mask": np.array([False, True])})
     assert envs.layouts.serials[envs.slots[0]] == before
+    assert envs.layouts.serials.sum() > 3
 
 
 @pytest.mark.parametrize("env_id", ["MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-Unlock-v0"])
@@ -165,11 +171,12 @@ def test_the_ready_attributes_of_a_batch_are_found_by_the_wrapper():
 
 
 def test_rooms_are_read_from_the_layout_that_a_pool_has_put_into_a_slot():
-    envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 2, pool_size=3)
+    envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 64, pool_size=65, max_steps=1)
     ready = MiniGridBatchAttributes(envs, ["room"])
-    for _ in range(60):
-        envs.reset()
+    envs.reset(seed=0)
+    for _ in range(160):  # ten fresh layouts
         assert (ready(envs) == 1).all()  # an episode begins a doorway from the goal
+        envs.step(np.zeros(64, int))
 
 
 def test_things_that_behave_alike_share_a_number():

@@ -42,8 +42,8 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             as :class:`~gym_attrplan.AttributeVectorWrapper`.
         pool_size: Number of layouts to share and re-use, which makes short episodes much faster:
             drawing a layout takes MiniGrid about a millisecond. Layouts are added until there are
-            so many; then every 16th episode replaces the oldest. None draws a layout for each
-            episode.
+            so many; then the oldest is replaced for every 1,024 steps. None draws a layout for
+            each episode.
         full_view: Whether the image shows all of the grid, as MiniGrid's ``FullyObsWrapper`` does.
         render_mode: ``"rgb_array"`` or None.
         **kwargs: Options of MiniGrid's class: ``max_steps``, ``agent_view_size``, ``size``, ….
@@ -127,6 +127,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._limits = np.zeros(n, np.int64)
         self._missions: tuple[str, ...] = ("",) * n
         self._all = np.arange(n)
+        self._n_steps = 0
         self._images = np.zeros((n, *self._view.shape), np.uint8)
 
     # --- what others may read --------------------------------------------------------------
@@ -177,6 +178,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         """
         if not self._limits.all():
             raise gym.error.ResetNeeded("call reset() before step().")
+        self._n_steps += self.num_envs
         turn = self._act(self._actions[self._checked_actions(actions)])
         if self._rule.judge is not None:
             self._rule.judge(turn)
@@ -205,7 +207,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
 
     def _begin(self, rows: IntArray) -> None:
         """Begin new episodes in these rows."""
-        layouts, slots = self.layouts, self._source.take(rows)
+        layouts, slots = self.layouts, self._source.take(rows, self._n_steps)
         self.slots[rows] = slots
         self.cells[rows] = layouts.cells[slots]
         self.agents[rows] = layouts.agents[slots]

@@ -277,6 +277,11 @@ def test_a_class_that_changes_a_rule_is_refused_with_that_methods_name(name):
         end_rule(changed)
 
 
+def test_a_class_that_only_draws_other_layouts_is_known():
+    changed = type("Changed", (DoorKeyEnv,), {"_gen_grid": lambda self, width, height: None})
+    assert end_rule(changed) is end_rule(DoorKeyEnv)
+
+
 def test_an_object_of_ones_own_is_refused():
     class Cake(Ball):
         pass

@@ -36,7 +36,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
     the episodes that follow are those that MiniGrid's own would have.
 
     Args:
-        env_id: An id of MiniGrid's whose rules are known: all but Dynamic-Obstacles and BabyAI.
+        env_id: An id of MiniGrid's whose rules are known: not Dynamic-Obstacles and not BabyAI's.
         num_envs: Number of environments.
         autoreset_mode: ``SAME_STEP``, or ``DISABLED`` for wrappers that reset by themselves, such
             as :class:`~gym_attrplan.AttributeVectorWrapper`.

@@ -57,6 +57,11 @@ class Row:
         """The id and method that it is compared with."""
         return self.id, PEERS.get(self.method, "single")
 
+    @property
+    def task(self) -> str:
+        """As the ledger names it: batches of several sizes are figures of their own."""
+        return f"random_actions_{self.n_envs}" if self.method == "pool" else "random_actions"
+
 
 ROWS = [
     Row(PEER, 1, 2_000, "single"),
@@ -189,7 +194,7 @@ def main(named: str = "") -> None:
         append(
             "env_speed",
             env=row.id,
-            task="random_actions",
+            task=row.task,
             method=row.method,
             value=round(rate, 1),
             unit="steps/s",

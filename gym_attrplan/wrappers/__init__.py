@@ -8,6 +8,7 @@ from gym_attrplan.wrappers.bonus import (
     NormalizedCountBonusVector,
 )
 from gym_attrplan.wrappers.checker import check_attribute_env
+from gym_attrplan.wrappers.flat_vector import FlatVectorWrapper
 from gym_attrplan.wrappers.goals import GoalSampler
 from gym_attrplan.wrappers.vector import AttributeVectorWrapper
 
@@ -16,6 +17,7 @@ __all__ = [
     "AttributeWrapper",
     "CountBonus",
     "CountBonusVector",
+    "FlatVectorWrapper",
     "GoalSampler",
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",

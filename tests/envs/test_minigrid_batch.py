@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from minigrid.core.world_object import Ball, Box, Door, Key
 from minigrid.envs import DoorKeyEnv
+from minigrid.wrappers import FullyObsWrapper
 from minigrid_twin import PICK_UP, assert_equal_to_minigrid, curious
 
 from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
@@ -16,7 +19,7 @@ from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttribut
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv, minigrid_vec
 from gym_attrplan.envs.minigrid.support import end_rule
 from gym_attrplan.envs.minigrid.things import EMPTY, Things
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
 
 SAMPLE = [
     "MiniGrid-DoorKey-5x5-v0",
@@ -111,21 +114,27 @@ def test_the_same_seed_gives_the_same_episodes_from_a_pool():
     np.testing.assert_array_equal(play(), play())
 
 
-def test_a_pool_holds_no_more_layouts_than_asked_for_but_fresh_ones_come_in():
-    envs = MiniGridVectorEnv(DOOR_KEY, 2, pool_size=4)
-    starts = [envs.reset(seed=0)] + [envs.reset() for _ in range(100)]
-    assert len(envs.layouts.cells) == 4
-    assert len({(row.tobytes()) for start, _ in starts for row in start["image"]}) > 4
-    assert envs.layouts.serials.min() > 1
+def test_a_full_pool_gets_a_fresh_layout_for_every_1024_steps():
+    envs = MiniGridVectorEnv(DOOR_KEY, 8, pool_size=10, max_steps=4)
+    envs.reset(seed=0)
+    for _ in range(4):  # fills the pool
+        envs.step(np.zeros(8, int))
+    n_drawn = envs.layouts.serials.sum()
+    for _ in range(3 * 1024 // 8):
+        envs.step(np.zeros(8, int))
+    assert len(envs.layouts.cells) == 10
+    assert envs.layouts.serials.sum() - n_drawn == 3
 
 
 def test_no_layout_is_replaced_while_an_environment_is_in_it():
     envs = MiniGridVectorEnv(DOOR_KEY, 2, pool_size=3, autoreset_mode=AutoresetMode.DISABLED)
     envs.reset(seed=0)
     before = envs.layouts.serials[envs.slots[0]]
-    for _ in range(100):
+    for _ in range(1024):
+        envs.step(np.zeros(2, int))
         envs.reset(options={"reset_mask": np.array([False, True])})
     assert envs.layouts.serials[envs.slots[0]] == before
+    assert envs.layouts.serials.sum() > 3
 
 
 @pytest.mark.parametrize("env_id", ["MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-Unlock-v0"])
@@ -162,11 +171,12 @@ def test_the_ready_attributes_of_a_batch_are_found_by_the_wrapper():
 
 
 def test_rooms_are_read_from_the_layout_that_a_pool_has_put_into_a_slot():
-    envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 2, pool_size=3)
+    envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 64, pool_size=65, max_steps=1)
     ready = MiniGridBatchAttributes(envs, ["room"])
-    for _ in range(60):
-        envs.reset()
+    envs.reset(seed=0)
+    for _ in range(160):  # ten fresh layouts
         assert (ready(envs) == 1).all()  # an episode begins a doorway from the goal
+        envs.step(np.zeros(64, int))
 
 
 def test_things_that_behave_alike_share_a_number():
@@ -203,6 +213,19 @@ def test_a_picture_is_minigrids_own():
     np.testing.assert_array_equal(envs.render()[1], single.render())
 
 
+def test_the_full_view_is_that_of_minigrids_wrapper():
+    env_id = "MiniGrid-RedBlueDoors-6x6-v0"  # wider than high
+    envs = MiniGridVectorEnv(env_id, 2, full_view=True)
+    single = FullyObsWrapper(gym.make(env_id))
+    observations, _ = envs.reset(seed=3)
+    observation, _ = single.reset(seed=4)
+    assert envs.single_observation_space == single.observation_space
+    for action in (1, 2, 2, 0, 2):
+        np.testing.assert_array_equal(observations["image"][1], observation["image"])
+        observations, *_ = envs.step(np.array([0, action]))
+        observation, *_ = single.step(action)
+
+
 def test_spaces_are_minigrids_own():
     envs = MiniGridVectorEnv("MiniGrid-MultiRoom-N2-S4-v0", 5)
     single = gym.make("MiniGrid-MultiRoom-N2-S4-v0")
@@ -230,11 +253,33 @@ def test_what_cannot_be_batched_is_refused_by_name(env_id, options, message):
         MiniGridVectorEnv(env_id, 2, **options)
 
 
+@pytest.mark.parametrize("num_envs", [0, -1])
+def test_a_batch_of_none_is_refused(num_envs):
+    with pytest.raises(InvalidEnvironment, match="num_envs must be at least 1"):
+        MiniGridVectorEnv(DOOR_KEY, num_envs)
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    with pytest.raises(gym.error.ResetNeeded, match="reset"):
+        MiniGridVectorEnv(DOOR_KEY, 2).step(np.zeros(2, int))
+
+
+def test_without_minigrid_the_message_names_the_package_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "minigrid", None)
+    with pytest.raises(DependencyNotInstalled, match="pip install"):
+        MiniGridVectorEnv(DOOR_KEY, 2)
+
+
 @pytest.mark.parametrize("name", ["step", "gen_obs", "_reward", "reset", "front_pos"])
 def test_a_class_that_changes_a_rule_is_refused_with_that_methods_name(name):
     changed = type("Changed", (DoorKeyEnv,), {name: lambda self, *args: None})
     with pytest.raises(InvalidEnvironment, match=rf"has a {name}\(\) of its own"):
         end_rule(changed)
+
+
+def test_a_class_that_only_draws_other_layouts_is_known():
+    changed = type("Changed", (DoorKeyEnv,), {"_gen_grid": lambda self, width, height: None})
+    assert end_rule(changed) is end_rule(DoorKeyEnv)
 
 
 def test_an_object_of_ones_own_is_refused():

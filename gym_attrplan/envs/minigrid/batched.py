@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from gym_attrplan.envs.batch import BatchEnv, BoolArray, IntArray, Seeds
+from gym_attrplan.envs.minigrid.geometry import Geometry
 from gym_attrplan.envs.minigrid.layouts import LayoutPool, Layouts, LayoutSource, OwnLayouts
 from gym_attrplan.envs.minigrid.rules import DROP, FORWARD, LEFT, PICK_UP, RIGHT, TOGGLE, Turn
-from gym_attrplan.envs.minigrid.sight import Sight
 from gym_attrplan.envs.minigrid.support import make_template
 from gym_attrplan.envs.minigrid.things import EMPTY, Numbers, Things
+from gym_attrplan.envs.minigrid.views import FullView, PartialView, View
 from gym_attrplan.error import InvalidEnvironment
 
 Observation = dict[str, Any]
@@ -33,14 +36,15 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
     the episodes that follow are those that MiniGrid's own would have.
 
     Args:
-        env_id: An id of MiniGrid's whose rules are known: all but Dynamic-Obstacles and BabyAI.
+        env_id: An id of MiniGrid's whose rules are known: not Dynamic-Obstacles and not BabyAI's.
         num_envs: Number of environments.
         autoreset_mode: ``SAME_STEP``, or ``DISABLED`` for wrappers that reset by themselves, such
             as :class:`~gym_attrplan.AttributeVectorWrapper`.
         pool_size: Number of layouts to share and re-use, which makes short episodes much faster:
             drawing a layout takes MiniGrid about a millisecond. Layouts are added until there are
-            so many; then every 16th episode replaces the oldest. None draws a layout for each
-            episode.
+            so many; then the oldest is replaced for every 1,024 steps. None draws a layout for
+            each episode.
+        full_view: Whether the image shows all of the grid, as MiniGrid's ``FullyObsWrapper`` does.
         render_mode: ``"rgb_array"`` or None.
         **kwargs: Options of MiniGrid's class: ``max_steps``, ``agent_view_size``, ``size``, ….
 
@@ -64,6 +68,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         *,
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
         pool_size: int | None = None,
+        full_view: bool = False,
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -75,22 +80,20 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             raise InvalidEnvironment(
                 f"render_mode is 'rgb_array' or None for a batch; received {render_mode!r}."
             )
-        template, self._rule = make_template(env_id, {**kwargs, "render_mode": render_mode})
+        self.template, self._rule = make_template(env_id, {**kwargs, "render_mode": render_mode})
+        self._view = self._make_view(full_view)
+        space = self.template.observation_space
+        image = spaces.Box(0, 255, self._view.shape, np.uint8)
         super().__init__(
-            template.observation_space,
-            template.action_space,
+            spaces.Dict({**space.spaces, "image": image}),
+            self.template.action_space,
             num_envs=num_envs,
             render_mode=render_mode,
         )
         self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
-        self.template = template
-        self._resets = autoreset_mode == AutoresetMode.SAME_STEP
         self._source = self._make_source(pool_size)
-        geometry = self.layouts.geometry
-        self._sight = Sight(
-            geometry, size=template.agent_view_size, through_walls=template.see_through_walls
-        )
-        self._steps = np.array(geometry.steps)
+        self._resets = autoreset_mode == AutoresetMode.SAME_STEP
+        self._steps = np.array(self.layouts.geometry.steps)
         self._turns = np.zeros(self._n_actions, np.int64)
         self._turns[[LEFT, RIGHT]] = -1, 1
         self._actions = np.arange(self._n_actions)
@@ -99,11 +102,16 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._prepare()
 
     def _make_source(self, pool_size: int | None) -> LayoutSource:
+        env, rule, n = self.template, self._rule, self.num_envs
         if pool_size is None:
-            return OwnLayouts(self.template, self._rule, self.np_random.spawn(self.num_envs))
-        return LayoutPool(
-            self.template, self._rule, self.np_random, num_envs=self.num_envs, size=pool_size
-        )
+            return OwnLayouts(env, rule, self.np_random.spawn(n))
+        return LayoutPool(env, rule, self.np_random, num_envs=n, size=pool_size)
+
+    def _make_view(self, full: bool) -> View:
+        env, geometry = self.template, Geometry.of(self.template)
+        if full:
+            return FullView(geometry)
+        return PartialView(geometry, size=env.agent_view_size, through_walls=env.see_through_walls)
 
     def _prepare(self) -> None:
         """Room for the state; there is none before the first reset."""
@@ -119,8 +127,8 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._limits = np.zeros(n, np.int64)
         self._missions: tuple[str, ...] = ("",) * n
         self._all = np.arange(n)
-        size = self.template.agent_view_size
-        self._images = np.zeros((n, size, size, 3), np.uint8)
+        self._n_steps = 0
+        self._images = np.zeros((n, *self._view.shape), np.uint8)
 
     # --- what others may read --------------------------------------------------------------
 
@@ -163,13 +171,20 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         return self._observe(), {}
 
     def step(self, actions: IntArray) -> Step:
-        """Act in every environment."""
+        """Act in every environment.
+
+        Raises:
+            ResetNeeded: If no episode has begun.
+        """
+        if not self._limits.all():
+            raise gym.error.ResetNeeded("call reset() before step().")
+        self._n_steps += self.num_envs
         turn = self._act(self._actions[self._checked_actions(actions)])
         if self._rule.judge is not None:
             self._rule.judge(turn)
         rewards, terminated = turn.rewards, turn.terminated
         truncated = self._elapsed >= self._limits
-        self._images = self._look(self._all)
+        self._images = self._view.draw(self, self._all)
         observations, done = self._observe(), terminated | truncated
         if not (self._resets and done.any()):
             return observations, rewards, terminated, truncated, {}
@@ -192,7 +207,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
 
     def _begin(self, rows: IntArray) -> None:
         """Begin new episodes in these rows."""
-        layouts, slots = self.layouts, self._source.take(rows)
+        layouts, slots = self.layouts, self._source.take(rows, self._n_steps)
         self.slots[rows] = slots
         self.cells[rows] = layouts.cells[slots]
         self.agents[rows] = layouts.agents[slots]
@@ -205,7 +220,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         for row, mission in zip(rows.tolist(), layouts.missions[slots], strict=True):
             missions[row] = mission
         self._missions = tuple(missions)
-        self._images[rows] = self._look(rows)
+        self._images[rows] = self._view.draw(self, rows)
 
     def _act(self, actions: IntArray) -> Turn:
         """The base class's ``step`` of MiniGrid, without its view."""
@@ -247,17 +262,6 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         left = np.where(drops, held, left)
         self._flat[places] = np.where(picks, EMPTY, left)
         self.carried = np.where(picks, front, np.where(drops, EMPTY, held)).astype(np.uint16)
-
-    def _look(self, rows: IntArray) -> npt.NDArray[np.uint8]:
-        """What the agents of these rows see."""
-        tables, size = self.things.tables, self.template.agent_view_size
-        places = self._firsts[rows] + self.agents[rows]
-        seen = self._sight.look(self._flat, places, self.directions[rows])
-        visible = self._sight.visible(tables.clear[seen])
-        if visible is not None:
-            seen *= visible  # UNSEEN is 0
-        seen[:, size // 2, size - 1] = self.carried[rows]  # MiniGrid shows it where the agent is
-        return tables.looks.take(seen, axis=0)
 
     def _observe(self) -> Observation:
         """Fresh arrays: who keeps or changes an observation does so without us."""

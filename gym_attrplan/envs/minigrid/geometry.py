@@ -23,6 +23,11 @@ class Geometry:
     height: int
     margin: int
 
+    @classmethod
+    def of(cls, env: Any) -> Geometry:
+        """That of MiniGrid's environment, with room around for whatever its agent can look at."""
+        return cls(env.width, env.height, env.agent_view_size - 1)
+
     @cached_property
     def stride(self) -> int:
         """From a cell to the one below it."""

@@ -15,8 +15,9 @@ from gym_attrplan.error import InvalidEnvironment
 
 IntArray = npt.NDArray[np.int64]
 
-_EPISODES_PER_FRESH = 16
-"""Of so many episodes from a full pool one has a fresh layout."""
+_STEPS_PER_FRESH = 1024
+"""Steps of all environments for which a full pool gets one fresh layout: drawing it takes about as
+long as a quarter of them, however short the episodes are."""
 
 
 class Layouts:
@@ -40,7 +41,7 @@ class Layouts:
     def __init__(self, env: Any, rule: EndRule, n_slots: int) -> None:
         self._env, self._rule = env, rule
         self.things = Things()
-        self.geometry = Geometry(env.width, env.height, env.agent_view_size - 1)
+        self.geometry = Geometry.of(env)
         wall = self.things.number(_outer_wall())
         self.cells: Numbers = np.full((n_slots, self.geometry.area), wall, np.uint16)
         self.agents = np.zeros(n_slots, np.int64)
@@ -87,8 +88,13 @@ class LayoutSource(ABC):
         """Begin anew with these streams of random numbers."""
 
     @abstractmethod
-    def take(self, rows: IntArray) -> IntArray:
-        """The slots of the layouts in which these environments begin their next episode."""
+    def take(self, rows: IntArray, n_steps: int) -> IntArray:
+        """The slots of the layouts in which these environments begin their next episode.
+
+        Args:
+            rows: The environments.
+            n_steps: Number of steps made so far, of all environments together.
+        """
 
 
 class OwnLayouts(LayoutSource):
@@ -109,7 +115,7 @@ class OwnLayouts(LayoutSource):
         for row, rng in zip(rows.tolist(), rngs, strict=True):
             self._rngs[row] = rng
 
-    def take(self, rows: IntArray) -> IntArray:
+    def take(self, rows: IntArray, n_steps: int) -> IntArray:
         """The environments' own slots, drawn anew."""
         for row in rows.tolist():
             self.layouts.draw(row, self._rngs[row])
@@ -119,8 +125,8 @@ class OwnLayouts(LayoutSource):
 class LayoutPool(LayoutSource):
     """All environments share layouts: drawing one costs as much as hundreds of batched steps.
 
-    Episodes begin in fresh layouts until the pool is full. Then 15 of 16 begin in one of the pool,
-    drawn at random, and the 16th in a fresh one, which takes the place of the oldest.
+    Episodes begin in fresh layouts until the pool is full, and then in one of the pool, drawn at
+    random; for every 1,024 steps one begins in a fresh one, which replaces the oldest.
 
     Args:
         env: Draws the layouts.
@@ -143,25 +149,29 @@ class LayoutPool(LayoutSource):
         self.layouts = Layouts(env, rule, size)
         self._rng = rng
         self._in_use = np.full(num_envs, -1)
-        self._n_held = self._next = self._n_begun = 0
+        self._n_held = self._next = self._n_paid = 0
 
     def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
         """Empty the pool, which is then filled from the first stream."""
         self._rng = rngs[0]
-        self._n_held = self._next = self._n_begun = 0
+        self._n_held = self._next = 0
 
-    def take(self, rows: IntArray) -> IntArray:
+    def take(self, rows: IntArray, n_steps: int) -> IntArray:
         """Layouts of the pool, some of them fresh."""
         self._in_use[rows] = -1
         for row in rows.tolist():
-            self._in_use[row] = (
-                self._fresh() if self._is_due() else self._rng.integers(self._n_held)
-            )
+            fresh = self._is_due(n_steps)
+            self._in_use[row] = self._fresh() if fresh else self._rng.integers(self._n_held)
         return self._in_use[rows]
 
-    def _is_due(self) -> bool:
-        self._n_begun += 1
-        return self._n_held < len(self.layouts.cells) or self._n_begun % _EPISODES_PER_FRESH == 0
+    def _is_due(self, n_steps: int) -> bool:
+        """Whether the next episode has a fresh layout; its steps then count as paid for."""
+        if self._n_held < len(self.layouts.cells):
+            self._n_paid = n_steps
+            return True
+        due = n_steps - self._n_paid >= _STEPS_PER_FRESH
+        self._n_paid += _STEPS_PER_FRESH * due
+        return due
 
     def _fresh(self) -> int:
         n_slots = len(self.layouts.cells)

@@ -75,6 +75,7 @@ def about(agent: AttributePlannerAgent, progress: dict[str, Any]) -> bytes:
         "action_space": space_to_json(agent.action_space),
         "action_choices": agent.action_choices,
         "n_envs": agent.n_envs,
+        "trained_in": agent.trained_in,
     }
     content = json.dumps(facts, indent=1).encode()
     if len(content) > MAX_JSON_BYTES:
@@ -158,6 +159,7 @@ def _restored(
     with no_larger_than(tensors):
         agent = kind(env=stand_in, planner=typed(PlannerOptions, facts["planner"]), **options)
         learned.give_to(agent)
+    agent.trained_in = origin_from_json(facts.get("trained_in"))
     return agent
 
 

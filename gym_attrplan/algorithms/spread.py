@@ -41,10 +41,9 @@ class SpreadEpisodes(BaseCallback):
 
 def episode_limit(venv: VecEnv) -> int | None:
     """After how many steps the worlds end every episode; None if they do not say."""
-    if venv.has_attr("max_episode_steps"):
-        return cast("int | None", venv.get_attr("max_episode_steps", indices=[0])[0])
-    spec = venv.get_attr("spec", indices=[0])[0] if venv.has_attr("spec") else None
-    return None if spec is None else spec.max_episode_steps
+    if not venv.has_attr("max_episode_steps"):
+        return None
+    return cast("int | None", venv.get_attr("max_episode_steps", indices=[0])[0])
 
 
 def end_episodes(venv: VecEnv, where: npt.NDArray[np.bool_]) -> None:

@@ -113,13 +113,13 @@ def test_batches_of_a_generator_are_one_set_of_examples():
 
 
 def test_examples_that_do_not_fit_together_are_refused():
-    space = AttributeSpace(["lit"])
+    space, layout = AttributeSpace(["lit"]), ActionLayout.of(spaces.Discrete(2))
     good = walk(40)
     short = Examples(good.observations[:30], good.actions, good.attributes, good.next_attributes)
     with pytest.raises(InvalidData, match="30} rows for 40 actions"):
-        short.checked(space)
+        short.checked(space, layout)
     with pytest.raises(InvalidData, match="at least 20 examples"):
-        walk(5).checked(space)
+        walk(5).checked(space, layout)
 
 
 # --- models ---------------------------------------------------------------------------------

@@ -198,13 +198,12 @@ def _train(options: argparse.Namespace) -> None:
         verbose=1,
         **config.get("agent", {}),
     )
-    logs = options.tensorboard_log is not None
+    logs = options.tensorboard_log or agent.options.tensorboard_log
     if logs:  # to the folder alone: tables on the screen would tear the bars apart
-        agent.set_logger(configure_logger(0, options.tensorboard_log, "AttributePlanner"))
+        agent.set_logger(configure_logger(0, logs, "AttributePlanner"))
+    interval = 1 if logs else None
     try:
-        agent.learn(
-            int(total), progress_bar=not options.no_progress, log_interval=1 if logs else None
-        )
+        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=interval)
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)

@@ -7,6 +7,7 @@ import sys
 import gymnasium as gym
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper
@@ -123,6 +124,56 @@ def test_ready_attributes_serve_every_command(tmp_path, capsys):
     assert main(["evaluate", "--env", "FrozenLake-v1", "--agent", path, "--n-tasks", "2"]) == 0
     assert main(["plan", "--env", "FrozenLake-v1", "--agent", path]) == 0
     assert "FrozenLake-v1 robust: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--total-timesteps", "-5"], "--total-timesteps: a whole number, at least 1; re"),
+        (["train", "--total-timesteps", "1e6"], "a whole number, at least 1; received '1e6'"),
+        (["train", "--n-envs", "0"], "--n-envs: a whole number, at least 1; received '0'"),
+        (["train", "--seed", "-1"], "--seed: a whole number, at least 0; received '-1'"),
+        (["evaluate", "--n-tasks", "0"], "--n-tasks: a whole number, at least 1; received '0'"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        main([*arguments, "--env", "AttrCrafting-v0"])
+    assert message in capsys.readouterr().err
+
+
+def test_train_says_that_an_environment_has_no_attributes(capsys):
+    assert main(["train", "--env", "CartPole-v1", "--total-timesteps", "10"]) == 1
+    assert "no attributes are ready for" in capsys.readouterr().err
+
+
+def test_tensorboard_is_written_to_during_training(tmp_path):
+    arguments = ["train", "--env", "AttrCrafting-v0", "--n-envs", "16", "--no-progress"]
+    arguments += ["--tensorboard-log", str(tmp_path / "log"), "--save", str(tmp_path / "a.zip")]
+    assert main([*arguments, "--total-timesteps", "40000"]) == 0
+    (folder,) = (tmp_path / "log").iterdir()
+    log = EventAccumulator(str(folder)).Reload()
+    steps = [event.step for event in log.Scalars("hop/success")]
+    assert len(steps) > 1
+    assert min(steps) < 40_000
+
+
+def test_an_agent_is_tested_in_the_environment_of_its_training(tmp_path, capsys):
+    path = str(tmp_path / "agent.zip")
+    common = ["--env", "FrozenLake-v1", "--env-kwargs", '{"is_slippery": false}', "--n-envs", "2"]
+    train = ["train", *common, "--save", path, "--no-progress", "--total-timesteps", "3000"]
+    assert main(train) == 0
+    agent = ["--env", "FrozenLake-v1", "--agent", path]
+    capsys.readouterr()
+    assert main(["evaluate", *agent, "--n-tasks", "2"]) == 0
+    assert main(["plan", *agent]) == 0
+    said = capsys.readouterr()
+    assert said.out.count('with the arguments of training: {"is_slippery": false}\n') == 2
+    assert said.err == ""
+    other = ["--env-kwargs", '{"is_slippery": true}']
+    assert main(["evaluate", *agent, *other, "--n-tasks", "2"]) == 0
+    expected = 'trained in FrozenLake-v1 {"is_slippery": false}, now in FrozenLake-v1 {"is_slippery'
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

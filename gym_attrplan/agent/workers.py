@@ -30,9 +30,11 @@ def watch_workers(venv: VecEnv) -> None:
 
 def dead_workers(processes: Sequence[Any]) -> InvalidEnvironment:
     """The error that says which of the environments' processes died, and how."""
-    wait([process.sentinel for process in processes], _PATIENCE)
-    dead = [(i, process.exitcode) for i, process in enumerate(processes) if not process.is_alive()]
-    which = ", ".join(f"environment {i} (exit code {code})" for i, code in dead)
+    ending = wait([process.sentinel for process in processes], _PATIENCE)
+    dead = [(i, process) for i, process in enumerate(processes) if process.sentinel in ending]
+    for _, process in dead:
+        process.join(_PATIENCE)  # it has let go of its files; its exit code comes a moment later
+    which = ", ".join(f"environment {i} (exit code {process.exitcode})" for i, process in dead)
     return InvalidEnvironment(
         f"the process of {which or 'an environment'} has ended. An error that it raised is printed "
         "above, and an exit code below 0 is a signal; DummyVecEnv shows the error in one process. "

@@ -14,6 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, unwrap_vec_nor
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.vec_env import VectorEnvAdapter, find_layer
 from gym_attrplan.agent.workers import watch_workers
+from gym_attrplan.algorithms.spread import episode_limit
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.wrappers import with_attributes
@@ -85,10 +86,14 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
 
 
 def origin(venv: VecEnv) -> Origin | None:
-    """The id and arguments of the environments; None if they do not say."""
-    if not venv.has_attr("origin"):
-        return None
-    found: Origin | None = venv.get_attr("origin", indices=[0])[0]
+    """The id and arguments of the environments, with their step limit; None if they do not say."""
+    found: Origin | None = None
+    if venv.has_attr("origin"):
+        found = venv.get_attr("origin", indices=[0])[0]
+    if found is not None and found["id"] in gym.registry:
+        limit = episode_limit(venv)
+        if limit != gym.registry[found["id"]].max_episode_steps:
+            found = {**found, "kwargs": {**found["kwargs"], "max_episode_steps": limit}}
     return found
 
 

@@ -131,15 +131,6 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         reward = float(met) - self.step_penalty
         return self._observe(observation, achieved), reward, terminated, truncated, info
 
-    @property
-    def max_episode_steps(self) -> int | None:
-        """After how many steps an episode ends, if the environment's spec says so.
-
-        A number, because a spec may hold code, which another process cannot send.
-        """
-        spec = self.env.spec
-        return None if spec is None else spec.max_episode_steps
-
     def truncate_episode(self) -> None:
         """Have the next step end the episode: nothing more is to be learned where it stands."""
         self._cut = True

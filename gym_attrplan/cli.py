@@ -263,7 +263,8 @@ def _trained_kwargs(agent: Any, options: argparse.Namespace) -> dict[str, Any]:
     same = options.env == trained["id"]
     if options.env_kwargs is None and same:
         if trained["kwargs"]:
-            print(f"with the arguments of training: {json.dumps(trained['kwargs'])}")
+            said = json.dumps(trained["kwargs"])
+            print(f"with the arguments of training: {said}", file=sys.stderr)
         return dict(trained["kwargs"])
     given = dict(options.env_kwargs or {})
     if not same or given != trained["kwargs"]:

@@ -119,7 +119,7 @@ def test_a_module_in_the_current_folder_registers_its_environments(tmp_path, mon
 def test_ready_attributes_serve_every_command(tmp_path, capsys):
     path = str(tmp_path / "agent.zip")
     assert main(["check", "FrozenLake-v1"]) == 0
-    train = ["train", "--env", "FrozenLake-v1", "--save", path, "--no-progress"]
+    train = ["train", "--env", "FrozenLake-v1", "--save", path, "--no-progress", "--n-envs", "2"]
     assert main([*train, "--total-timesteps", "3000"]) == 0
     assert main(["evaluate", "--env", "FrozenLake-v1", "--agent", path, "--n-tasks", "2"]) == 0
     assert main(["plan", "--env", "FrozenLake-v1", "--agent", path]) == 0
@@ -148,32 +148,31 @@ def test_train_says_that_an_environment_has_no_attributes(capsys):
 
 
 def test_tensorboard_is_written_to_during_training(tmp_path):
-    arguments = ["train", "--env", "AttrCrafting-v0", "--n-envs", "16", "--no-progress"]
+    config = tmp_path / "config.yml"
+    config.write_text(
+        "AttrCrafting-v0:\n  agent: {exploration: random, low_level_kwargs: {n_steps: 16}}\n"
+    )
+    arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config), "--no-progress"]
     arguments += ["--tensorboard-log", str(tmp_path / "log"), "--save", str(tmp_path / "a.zip")]
-    assert main([*arguments, "--total-timesteps", "40000"]) == 0
+    assert main([*arguments, "--n-envs", "16", "--total-timesteps", "2000"]) == 0
     (folder,) = (tmp_path / "log").iterdir()
     log = EventAccumulator(str(folder)).Reload()
     steps = [event.step for event in log.Scalars("hop/success")]
-    assert len(steps) > 1
-    assert min(steps) < 40_000
+    assert len(steps) > 2
+    assert min(steps) < 2_000
 
 
-def test_an_agent_is_tested_in_the_environment_of_its_training(tmp_path, capsys):
-    path = str(tmp_path / "agent.zip")
-    common = ["--env", "FrozenLake-v1", "--env-kwargs", '{"is_slippery": false}', "--n-envs", "2"]
-    train = ["train", *common, "--save", path, "--no-progress", "--total-timesteps", "3000"]
-    assert main(train) == 0
-    agent = ["--env", "FrozenLake-v1", "--agent", path]
-    capsys.readouterr()
-    assert main(["evaluate", *agent, "--n-tasks", "2"]) == 0
-    assert main(["plan", *agent]) == 0
-    said = capsys.readouterr()
-    assert said.out.count('with the arguments of training: {"is_slippery": false}\n') == 2
-    assert said.err == ""
-    other = ["--env-kwargs", '{"is_slippery": true}']
-    assert main(["evaluate", *agent, *other, "--n-tasks", "2"]) == 0
-    expected = 'trained in FrozenLake-v1 {"is_slippery": false}, now in FrozenLake-v1 {"is_slippery'
-    assert expected in capsys.readouterr().err
+def test_an_agent_is_tested_in_the_environment_of_its_training(saved, capsys):
+    crafting = ["--env", "AttrCrafting-v0", "--agent", str(saved)]
+    assert main(["evaluate", *crafting, "--n-tasks", "2"]) == 0
+    assert main(["plan", *crafting]) == 0
+    said = 'with the arguments of training: {"max_episode_steps": 100}\n'
+    assert capsys.readouterr().err == 2 * said
+    assert main(["plan", *crafting, "--env-kwargs", '{"max_episode_steps": 7}']) == 0
+    trained = 'trained in AttrCrafting-v0 {"max_episode_steps": 100}'
+    assert (
+        f'{trained}, now in AttrCrafting-v0 {{"max_episode_steps": 7}}' in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

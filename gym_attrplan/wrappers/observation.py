@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,17 +40,39 @@ class Part:
     unchanged: bool = False
 
     def convert(self, value: Any, batch_axes: int) -> Array:
-        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`."""
-        if self.unchanged and type(value) is np.ndarray and value.dtype == self.dtype:
+        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`.
+
+        Raises:
+            InvalidEnvironment: If the value is not of the space that the environment declares.
+        """
+        if (
+            self.unchanged
+            and type(value) is np.ndarray
+            and value.dtype == self.dtype
+            and value.shape[batch_axes:] == self.shape
+        ):
             return value
         if self.n_bytes is not None:
             return _text_bytes(value, self.n_bytes, batch_axes)
-        array = np.asarray(value, dtype=self.dtype)
-        if self.start is not None:
-            array = array - self.start
-        if array.shape[batch_axes:] != self.shape:
-            array = array.reshape(*array.shape[:batch_axes], *self.shape)
+        try:
+            array = self._cast(np.asarray(value))
+            if self.start is not None:
+                array = array - self.start
+            if array.shape[batch_axes:] != self.shape:
+                array = array.reshape(*array.shape[:batch_axes], *self.shape)
+        except (TypeError, ValueError) as error:
+            raise InvalidEnvironment(
+                f"the environment declares {self.key!r} as {self.space} and observed "
+                f"{reprlib.repr(value)}: {error}. Mend the environment or its observation_space."
+            ) from error
         return array if array.ndim else array[()]  # Gymnasium wants a plain integer of Discrete
+
+    def _cast(self, array: Array) -> Array:
+        """The array with the dtype of :attr:`space`; a cast to whole numbers may lose nothing."""
+        cast = array.astype(self.dtype, copy=False)
+        if array.dtype.kind == "f" and cast.dtype.kind != "f" and (cast != array).any():
+            raise ValueError(f"these are no {self.dtype}")
+        return cast
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -104,9 +127,7 @@ class FlatObservation:
         """An inner observation (or a batch of them, with ``batch_axes=1``) → ``{key: array}``."""
         if self._only is not None:
             return {self._only.key: self._only.convert(observation, batch_axes)}
-        return {
-            part.key: part.convert(_at(observation, part.path), batch_axes) for part in self.parts
-        }
+        return {part.key: part.convert(_at(observation, part), batch_axes) for part in self.parts}
 
     def _key(self, path: tuple[str | int, ...]) -> str:
         named = isinstance(path[0], str) if path else False
@@ -132,9 +153,16 @@ def _leaves(
         yield path, space
 
 
-def _at(observation: Any, path: tuple[str | int, ...]) -> Any:
-    for step in path:
-        observation = observation[step]
+def _at(observation: Any, part: Part) -> Any:
+    """The part's own value."""
+    try:
+        for step in part.path:
+            observation = observation[step]
+    except (KeyError, IndexError, TypeError) as error:
+        raise InvalidEnvironment(
+            f"the environment declares {part.key!r} and did not observe it; received "
+            f"{reprlib.repr(observation)}."
+        ) from error
     return observation
 
 

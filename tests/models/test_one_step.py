@@ -138,7 +138,7 @@ def test_a_state_that_is_not_finite_is_refused_by_its_row(value):
 @pytest.mark.parametrize(
     ("space", "action", "message"),
     [
-        (spaces.Discrete(4), 4, "row 9 of actions holds 4; it must be from 0 to 3"),
+        (spaces.Discrete(4), 4, "row 9 of actions holds 4.0; it must be from 0 to 3"),
         (spaces.Discrete(4), -1, "row 9 of actions holds -1"),
         (spaces.Discrete(4), 0.5, "row 9 of actions holds 0.5"),
         (spaces.Discrete(4), np.nan, "row 9 of actions holds nan"),

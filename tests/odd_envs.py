@@ -48,8 +48,9 @@ class Walk(gym.Env[Any, Any]):
         length: int | None = 10,
         fault: Any = None,
     ) -> None:
-        self.observation_space = observation_space or spaces.Box(0, 4, (1,), np.float32)
-        self.action_space = action_space or spaces.Discrete(2)
+        place = spaces.Box(0, 4, (1,), np.float32)
+        self.observation_space = place if observation_space is None else observation_space
+        self.action_space = spaces.Discrete(2) if action_space is None else action_space
         self._observe = observe or (lambda place, n: np.array([place], np.float32))
         self._length, self._fault = length, fault
         self.place = self.n_steps = self.n_all = 0

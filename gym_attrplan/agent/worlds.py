@@ -10,6 +10,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, unwrap_vec_normalize
+from torch import nn
 
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.vec_env import VectorEnvAdapter, find_layer
@@ -150,10 +151,17 @@ def _check_observations(venv: VecEnv, space: AttributeSpace) -> None:
                 f"the space of {key!r} must be {space.box}, as AttributeWrapper has it; it is "
                 f"{found}. Wrappers that change observations belong inside AttributeWrapper."
             )
+    assert isinstance(observed, spaces.Dict)
+    taken = nn.ModuleDict()
+    for key in observed.spaces:
+        if not key or hasattr(taken, key):
+            raise InvalidEnvironment(
+                f"networks name their parts after observation keys, and {key!r} is not free in "
+                "torch: give the key another name in the environment's observation space."
+            )
     normalize = unwrap_vec_normalize(venv)
     keys = normalize.norm_obs_keys if normalize is not None and normalize.norm_obs else None
     if keys is not None and set(keys) & set(GOAL_KEYS):
-        assert isinstance(observed, spaces.Dict)
         others = [
             key
             for key, part in observed.spaces.items()

@@ -58,7 +58,9 @@ class Part:
             array = self._cast(np.asarray(value))
             if self.start is not None:
                 array = array - self.start
-            if array.shape[batch_axes:] != self.shape:
+            if (shape := array.shape[batch_axes:]) != self.shape:
+                if self.unchanged and _without_ones(shape) != _without_ones(self.shape):
+                    raise ValueError(f"the shape is {shape}")  # as many numbers may be others
                 array = array.reshape(*array.shape[:batch_axes], *self.shape)
         except (TypeError, ValueError) as error:
             raise InvalidEnvironment(
@@ -89,9 +91,10 @@ class FlatObservation:
     """Turns observations of any space into ``{key: array}`` whose spaces SB3's policies accept.
 
     ``Dict`` and ``Tuple`` parts become top-level keys; a goal environment's own goal keys get the
-    prefix ``env_``; text is dropped unless ``text`` says how many bytes of it to keep; images too
-    small for SB3's image network keep their shape and values but become int16, which SB3 flattens
-    and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small network of its own.
+    prefix ``env_``; parts of size 0 are dropped, and text unless ``text`` says how many bytes of it
+    to keep; images too small for SB3's image network keep their shape and values but become int16,
+    which SB3 flattens and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small
+    network of its own.
 
     Args:
         space: The inner environment's observation space (of a single environment).
@@ -104,6 +107,8 @@ class FlatObservation:
     def __init__(self, space: spaces.Space[Any], *, text: int | None = None) -> None:
         self.parts: list[Part] = []
         for path, leaf in _leaves(space):
+            if 0 in (leaf.shape or ()):
+                continue  # of no size: SB3 cannot flatten it, and it shows nothing
             if not _is_text(leaf):
                 legal, start = _legal(leaf, path)
                 same = isinstance(leaf, spaces.Box) and leaf == legal
@@ -113,7 +118,8 @@ class FlatObservation:
                 self.parts.append(Part(self._key(path), path, letters, n_bytes=text))
         if not self.parts:
             raise InvalidEnvironment(
-                f"nothing is left of {space}: text is dropped unless text= says how much to keep."
+                f"nothing is left of {space}: text is dropped unless text= says how much to keep, "
+                "and parts of size 0 show nothing."
             )
         # One plain array needs no walk through its parts: the common case, kept thin.
         self._only = self.parts[0] if len(self.parts) == 1 and not self.parts[0].path else None
@@ -182,6 +188,10 @@ def _legal(space: spaces.Space[Any], path: tuple[str | int, ...]) -> tuple[space
         f"the observation part {path or ROOT!r} is a {type(space).__name__}, which has no fixed "
         "shape. Turn it into a Box first, say with gymnasium.wrappers.TransformObservation."
     )
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)
 
 
 def _is_text(space: spaces.Space[Any]) -> bool:

@@ -111,6 +111,10 @@ OBSERVATIONS: dict[str, dict[str, Any]] = {
         "observe": seen(np.zeros(1, np.float32)),
     },
     "longer later": {"observe": lambda place, n: np.zeros(2 if n > 30 else 1, np.float32)},
+    "turned on its side": {
+        "observation_space": box(2, 3),
+        "observe": seen(np.zeros((3, 2), np.float32)),
+    },
     "ragged": {"observation_space": box(2), "observe": seen([[1], [1, 2]])},
     "a key is missing": {**keyed("a", "b"), "observe": seen({"a": np.zeros(1, np.float32)})},
     "a key too many": {
@@ -248,7 +252,8 @@ def test_odd_environments_are_learned_in_or_refused_in_words(tmp_path):
         pairs = list(zip(ODD, islice(cycle(LEARNERS[:2]), len(ODD)), strict=True))
         pairs = pairs[:: max(1, len(pairs) // sized(24, 1))]
     for name, low_level in pairs:
-        odd = partial(make_walk, **ODD[name])
+        actions = {"action_space": STICK} if low_level == "sac" else {}
+        odd = partial(make_walk, **{**actions, **ODD[name]})
         make = partial(DummyVecEnv, [odd, odd])
         live(tally, f"{name}, {low_level}", make, low_level, tmp_path / "agent.zip")
     tally.settle()

@@ -16,6 +16,7 @@ ONE = spaces.Box(0, 4, (1,), np.float32)
     ("space", "value", "message"),
     [
         (ONE, np.zeros(2, np.float32), r"declares 'observation' as Box.* and observed array"),
+        (spaces.Box(0, 1, (2, 3)), np.zeros((3, 2), np.float32), r"the shape is \(3, 2\)"),
         (ONE, [[1], [2, 3]], "inhomogeneous"),
         (ONE, "here", "could not convert"),
         (spaces.Box(0, 4, (1,), np.int8), np.array([0.5]), "these are no int8"),

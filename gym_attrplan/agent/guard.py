@@ -15,6 +15,9 @@ from gym_attrplan.error import InvalidEnvironment
 
 Array = npt.NDArray[Any]
 
+LARGEST = np.float32(1e10)
+"""Above it, products of an observation with itself and with its gradient leave float32."""
+
 
 class GuardedVecEnv(VecEnvWrapper):
     """The environments, with every observation checked.
@@ -34,7 +37,7 @@ class GuardedVecEnv(VecEnvWrapper):
         """Begin new episodes everywhere.
 
         Raises:
-            InvalidEnvironment: If a value is not finite, or outside its ``Discrete`` space.
+            InvalidEnvironment: If a value is not finite, huge, or outside its ``Discrete`` space.
         """
         observations: Any = self.venv.reset()
         self._check(observations, lambda i: f"environment {i} was reset and")
@@ -44,7 +47,7 @@ class GuardedVecEnv(VecEnvWrapper):
         """Step the environments.
 
         Raises:
-            InvalidEnvironment: If a value is not finite, or outside its ``Discrete`` space.
+            InvalidEnvironment: If a value is not finite, huge, or outside its ``Discrete`` space.
         """
         observations, rewards, done, infos = self.venv.step_wait()
         self._n_steps += 1
@@ -71,18 +74,21 @@ def check_observations(
         who: From a row's number to the words that the error begins with.
 
     Raises:
-        InvalidEnvironment: If a value is not finite, or outside its ``Discrete`` space.
+        InvalidEnvironment: If a value is not finite, huge, or outside its ``Discrete`` space.
 
     Example:
         >>> space = spaces.Dict({"place": spaces.Box(0, 1, (1,))})
         >>> check_observations({"place": np.array([[0.5], [np.nan]])}, space, "row {}".format)
         Traceback (most recent call last):
         ...
-        gym_attrplan.error.InvalidEnvironment: row 1 has 'place': nan; it must be finite. ...
+        gym_attrplan.error.InvalidEnvironment: row 1 has 'place': nan; it must be finite ...
     """
     for key, part in observations.items():
         if part.dtype.kind == "f":
-            fine, rule = np.isfinite(part), "it must be finite"
+            fine, rule = (
+                np.abs(part) < LARGEST,
+                f"it must be finite and below {LARGEST:.0e} in size",
+            )
         elif isinstance(one := space.spaces[key], (spaces.Discrete, spaces.MultiDiscrete)):
             n = one.n if isinstance(one, spaces.Discrete) else one.nvec
             fine, rule = (part >= 0) & (part < n), f"its space is {one}, counted from 0"

@@ -36,9 +36,10 @@ def test_nan_is_refused_at_once_with_the_environment_and_the_key(low_level, step
     assert weights_are_finite(agent)
 
 
-def test_infinity_is_refused_as_nan_is():
-    with pytest.raises(InvalidEnvironment, match=r"environment 1.*'observation': inf"):
-        make_agent(second_is_odd(nan_at(3, np.inf))).learn(100)
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e30])
+def test_infinity_and_what_leads_to_it_is_refused_as_nan_is(value):
+    with pytest.raises(InvalidEnvironment, match=r"environment 1.*finite and below 1e\+10 in size"):
+        make_agent(second_is_odd(nan_at(3, value))).learn(100)
 
 
 def test_nan_at_reset_and_in_the_last_observation_of_an_episode_is_found():

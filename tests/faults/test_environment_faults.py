@@ -94,7 +94,8 @@ OBSERVATIONS: dict[str, dict[str, Any]] = {
         "observation_space": box(1, dtype=np.int64),
         "observe": nan_at(30),
     },
-    "out of bounds": {"observe": nan_at(10, 1e30)},
+    "out of bounds": {"observe": nan_at(10, 1e9)},
+    "far out of bounds": {"observe": nan_at(10, 1e30)},
     "beyond float32": {"observe": lambda place, n: np.array([1e300 if n > 30 else place])},
     "other dtype": {"observe": lambda place, n: np.array([place], np.int8)},
     "half where whole is declared": {

@@ -155,8 +155,21 @@ def build(
     if "learning_rate" in options:
         rate = _checked_rate(options["learning_rate"])
         options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0) if anneal else rate
+    model = _construct(algorithm, policy, venv, options)
+    # SB3 would store VecNormalize's original observations, in which the goal is not the hop's.
+    model._vec_normalize_env = None
+    return model
+
+
+def _construct(
+    algorithm: type[BaseAlgorithm],
+    policy: str | type[BasePolicy],
+    venv: VecEnv,
+    options: dict[str, Any],
+) -> BaseAlgorithm:
+    """The algorithm itself; what SB3 says against a policy or action space comes with a remedy."""
     try:
-        model = algorithm(policy, venv, **options)
+        return algorithm(policy, venv, **options)
     except ValueError as error:
         if str(policy) not in str(error):
             raise
@@ -172,9 +185,6 @@ def build(
             f"{algorithm.__name__} cannot take the action space {venv.action_space}; "
             f"these can: {', '.join(able)}."
         ) from error
-    # SB3 would store VecNormalize's original observations, in which the goal is not the hop's.
-    model._vec_normalize_env = None
-    return model
 
 
 def _arguments(algorithm: Algorithm) -> list[str]:

@@ -9,7 +9,8 @@ from odd_envs import make_agent, make_walk, nan_at, weights_are_finite
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from gym_attrplan.agent.worlds import as_vec_env
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import InvalidData, InvalidEnvironment
+from gym_attrplan.models import Examples
 
 STICK = spaces.Box(-1, 1, (1,), np.float32)
 
@@ -73,3 +74,21 @@ def test_predict_refuses_what_training_refuses():
 def test_agents_share_one_guard():
     venv = as_vec_env(make_walk())
     assert as_vec_env(venv) is venv
+
+
+@pytest.mark.parametrize(
+    ("seen", "action", "message"),
+    [
+        ([np.nan], 0, r"row 5 of observations\['observation'\] is not finite"),
+        ([0.0], 2, "row 5 of actions holds 2; it must be from 0 to 1"),
+        ([0.0, 0.0], 0, r"'observation' with shape \(1,\).*received shape \(2,\)"),
+    ],
+)
+def test_examples_that_no_model_can_learn_from_are_refused_by_their_row(seen, action, message):
+    agent = make_agent(make_walk(), "inverse")
+    states, actions = np.zeros((30, len(seen)), np.float32), np.zeros(30, np.int64)
+    states[5], actions[5] = seen, action
+    before, after = np.zeros((30, 2), np.int8), np.ones((30, 2), np.int8)
+    with pytest.raises(InvalidData, match=message):
+        agent.add_examples(Examples(states, actions, before, after))
+    assert len(agent.examples) == agent.counts.n_edges == agent.num_timesteps == 0

@@ -12,12 +12,13 @@ from gymnasium import spaces
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 
 TINY = {"n_steps": 16, "batch_size": 32}
+REPLAY = {"learning_starts": 40, "buffer_size": 2_000, "batch_size": 32, "gradient_steps": 1}
 QUICK: dict[str, dict[str, Any]] = {
     "ppo": {"low_level_kwargs": TINY, "exploration_kwargs": TINY},
     "a2c": {"exploration_kwargs": TINY},
     "reinforce": {"low_level_kwargs": {"n_steps": 16}, "exploration_kwargs": TINY},
-    "dqn": {"low_level_kwargs": {"learning_starts": 40}, "exploration_kwargs": TINY},
-    "sac": {"low_level_kwargs": {"learning_starts": 40}, "exploration_kwargs": TINY},
+    "dqn": {"low_level_kwargs": REPLAY, "exploration_kwargs": TINY},
+    "sac": {"low_level_kwargs": REPLAY, "exploration_kwargs": TINY},
     "inverse": {"low_level_kwargs": {"max_epochs": 2}},
 }
 """Options with which a few hundred steps are several rollouts of each algorithm."""

@@ -35,6 +35,7 @@ from gym_attrplan.models.archive import (
 )
 from gym_attrplan.models.restoring import no_larger_than, typed, whole_number
 from gym_attrplan.wrappers.observation import GOAL_KEYS
+from gym_attrplan.wrappers.origin import origin_from_json
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent

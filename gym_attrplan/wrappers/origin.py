@@ -9,6 +9,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
+from gym_attrplan.error import InvalidArchive
+
 Origin = dict[str, Any]
 
 _NOT_ITS_OWN = {
@@ -23,8 +25,8 @@ _NO_VALUE = object()
 def origin_of(spec: EnvSpec | None) -> Origin | None:
     """``{"id": …, "kwargs": …}`` of a spec, the same for one environment and for a batch.
 
-    Arguments are those that differ from the registered ones. Only what can be written as JSON is
-    kept: it is saved with agents and sent between processes.
+    Arguments are those that differ from the registered ones. Only plain data are kept: they are
+    saved with agents and sent between processes.
 
     Example:
         >>> origin_of(gym.make("FrozenLake-v1", is_slippery=False).spec)
@@ -38,11 +40,35 @@ def origin_of(spec: EnvSpec | None) -> Origin | None:
     return {"id": spec.id, "kwargs": differ}
 
 
+def origin_from_json(data: Any) -> Origin | None:
+    """What :func:`origin_of` gave, read from a file.
+
+    Raises:
+        InvalidArchive: If it is anything else. An environment may import what a text such as
+            ``"module:function"`` names, and a file must not say what is imported.
+    """
+    if data is None:
+        return None
+    known = isinstance(data, dict) and set(data) == {"id", "kwargs"} and isinstance(data["id"], str)
+    if not known or not isinstance(data["kwargs"], dict) or not _is_plain(data["kwargs"]):
+        raise InvalidArchive("it does not say by an id and plain arguments where it was trained.")
+    return dict(data)
+
+
 def _plain_kwargs(spec: EnvSpec) -> dict[str, Any]:
-    """The arguments of a spec, as they come back from JSON."""
+    """The arguments of a spec that are plain data, as they come back from JSON."""
     plain = {}
     for name, value in spec.kwargs.items():
         if name not in _NOT_ITS_OWN:
             with suppress(TypeError, ValueError):  # code, and what refers to itself
                 plain[name] = json.loads(json.dumps(value))
-    return plain
+    return {name: value for name, value in plain.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value from JSON names no code: no text in it holds a colon."""
+    if isinstance(value, dict):
+        return all(_is_plain(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return all(_is_plain(part) for part in value)
+    return not isinstance(value, str) or ":" not in value

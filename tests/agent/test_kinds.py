@@ -13,7 +13,8 @@ from odd_envs import make_agent, make_walk
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.advice import AdviceWarning
-from gym_attrplan.error import InvalidEnvironment, InvalidGoal, InvalidOption
+from gym_attrplan.error import InvalidArchive, InvalidEnvironment, InvalidGoal, InvalidOption
+from gym_attrplan.wrappers.origin import origin_from_json, origin_of
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,27 @@ def test_the_arguments_of_training_are_saved_compared_and_said(tmp_path, recwarn
         AttributePlannerAgent.load(tmp_path / "agent.zip", env=lake())
     with pytest.warns(AdviceWarning, match="'is_slippery' is True instead of False"):
         loaded.set_env(lake(is_slippery=True))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FrozenLake-v1",
+        {"id": 3, "kwargs": {}},
+        {"id": "FrozenLake-v1", "kwargs": []},
+        {"id": "FrozenLake-v1", "kwargs": {"function": ["evil:run"]}},
+        {"id": "FrozenLake-v1"},
+    ],
+)
+def test_a_file_may_name_no_code_as_an_argument_of_training(said):
+    with pytest.raises(InvalidArchive, match="by an id and plain arguments"):
+        origin_from_json(said)
+
+
+def test_arguments_that_are_code_or_name_it_are_left_out():
+    spec = gym.make("FrozenLake-v1", is_slippery=False).unwrapped.spec
+    spec.kwargs |= {"goal_sampler": "module:function", "function": len}
+    assert origin_of(spec)["kwargs"] == {"is_slippery": False}
 
 
 @pytest.mark.parametrize("steps", [0, -5, float("nan")])

@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 from gym_attrplan.agent import advice, lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
 from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
@@ -336,8 +337,8 @@ class AttributePlannerAgent:
         return self.env.num_envs
 
     def get_env(self) -> VecEnv:
-        """The worlds."""
-        return self.env
+        """The environments as they were given: callbacks compare their kind with that of others."""
+        return self.env.venv if isinstance(self.env, GuardedVecEnv) else self.env
 
     def get_vec_normalize_env(self) -> VecNormalize | None:
         """The normalising wrapper among them, if there is one."""

@@ -71,9 +71,11 @@ def test_predict_refuses_what_training_refuses():
         agent.predict(observation)
 
 
-def test_agents_share_one_guard():
+def test_agents_share_one_guard_and_show_what_they_were_given():
     venv = as_vec_env(make_walk())
     assert as_vec_env(venv) is venv
+    given = DummyVecEnv([make_walk])
+    assert make_agent(given).get_env() is given
 
 
 @pytest.mark.parametrize(

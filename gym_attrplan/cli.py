@@ -6,7 +6,7 @@ import argparse
 import importlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +65,18 @@ def _parser() -> argparse.ArgumentParser:
 def _add_agent_commands(commands: Any) -> None:
     demo = commands.add_parser("demo", help="train, plan and compare, with pictures")
     demo.add_argument("--out", default="attrplan-demo", metavar="DIR")
-    demo.add_argument("--total-timesteps", type=int, default=1_000_000)
-    demo.add_argument("--seed", type=int, default=0)
+    demo.add_argument("--total-timesteps", type=_at_least(1), default=1_000_000)
+    demo.add_argument("--seed", type=_at_least(0), default=0)
     demo.set_defaults(run=_demo)
 
     train = commands.add_parser("train", help="train an agent and save it")
     _add_env_arguments(train)
-    train.add_argument("--total-timesteps", type=int)
-    train.add_argument("--n-envs", type=int, help="worlds of an id that has a batched twin")
+    train.add_argument("--total-timesteps", type=_at_least(1))
+    train.add_argument(
+        "--n-envs",
+        type=_at_least(1),
+        help="environments to train in; default: 512 if the id has a batched twin, else 16",
+    )
     train.add_argument("--config", type=Path, metavar="YML", help="hyper-parameters by id")
     train.add_argument("--save", type=Path, default=Path("agent.zip"), metavar="ZIP")
     train.add_argument("--tensorboard-log", metavar="DIR")
@@ -82,7 +86,7 @@ def _add_agent_commands(commands: Any) -> None:
     evaluate = commands.add_parser("evaluate", help="give an agent tasks, print what it solves")
     _add_env_arguments(evaluate)
     _add_agent_argument(evaluate)
-    evaluate.add_argument("--n-tasks", type=int, default=1_000)
+    evaluate.add_argument("--n-tasks", type=_at_least(1), default=1_000)
     evaluate.add_argument("--planner", nargs="+", default=["robust"], help="robust, paper")
     evaluate.set_defaults(run=_evaluate)
 
@@ -97,7 +101,7 @@ def _add_paper_commands(commands: Any) -> None:
     reproduce = commands.add_parser("reproduce", help="run the paper's benchmarks, write a page")
     reproduce.add_argument("part", nargs="?", default="all", help="a part of the paper, or all")
     reproduce.add_argument("--scale", default="quick", help="quick or full")
-    reproduce.add_argument("--seeds", type=int, metavar="N", help="how many")
+    reproduce.add_argument("--seeds", type=_at_least(1), metavar="N", help="how many")
     reproduce.add_argument("--out", default="attrplan-reproduce", metavar="DIR")
     reproduce.set_defaults(run=_reproduce)
 
@@ -120,7 +124,10 @@ def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
     required: dict[str, Any] = {} if alone else {"required": True}
     parser.add_argument(*name, metavar="ENV_ID", help="an id of the registry", **required)
     parser.add_argument(
-        "--env-kwargs", type=_json_object, default={}, metavar="JSON", help='{"size": 8}'
+        "--env-kwargs",
+        type=_json_object,
+        metavar="JSON",
+        help='such as {"size": 8}; default for a trained agent: those of its training',
     )
     parser.add_argument(
         "--gym-packages",
@@ -129,11 +136,26 @@ def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         help="a module to import first, so that it registers its environments; may be repeated",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=_at_least(0), default=0)
 
 
 def _add_agent_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", type=Path, required=True, metavar="ZIP", help="what train saved")
+
+
+def _at_least(low: int) -> Callable[[str], int]:
+    """A reader of whole numbers that refuses those below ``low``."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if number < low:
+            raise argparse.ArgumentTypeError(f"a whole number, at least {low}; received {text!r}")
+        return number
+
+    return read
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -153,6 +175,8 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
+    from stable_baselines3.common.utils import configure_logger
+
     from gym_attrplan.agent import AttributePlannerAgent
     from gym_attrplan.agent.storage import check_target
     from gym_attrplan.agent.worlds import as_vec_env
@@ -164,19 +188,22 @@ def _train(options: argparse.Namespace) -> None:
         raise InvalidOption("say how long to train: --total-timesteps, or in the config.")
     venv = as_vec_env(
         options.env,
-        n_envs=options.n_envs or config.get("n_envs", 512),
-        env_kwargs={**config.get("env_kwargs", {}), **options.env_kwargs},
+        n_envs=config.get("n_envs") if options.n_envs is None else options.n_envs,
+        env_kwargs={**config.get("env_kwargs", {}), **(options.env_kwargs or {})},
     )
     agent = AttributePlannerAgent(
         config.get("policy", "MultiInputPolicy"),
         venv,
         seed=options.seed,
         verbose=1,
-        tensorboard_log=options.tensorboard_log,
         **config.get("agent", {}),
     )
+    logs = options.tensorboard_log or agent.options.tensorboard_log
+    if logs:  # to the folder alone: tables on the screen would tear the bars apart
+        agent.set_logger(configure_logger(0, logs, "AttributePlanner"))
+    interval = 1 if logs else None
     try:
-        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=None)
+        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=interval)
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)
@@ -204,13 +231,15 @@ def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:
 def _evaluate(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
     from gym_attrplan.agent.evaluation import evaluate_tasks
-    from gym_attrplan.agent.worlds import as_vec_env
+    from gym_attrplan.agent.worlds import as_vec_env, has_batched_twin
 
     agent = AttributePlannerAgent.load(options.agent)
-    n_envs = max(n for n in range(1, 251) if options.n_tasks % n == 0)
+    kwargs = _trained_kwargs(agent, options)
+    many = range(1, 251) if has_batched_twin(options.env) else [1]
+    n_envs = max(n for n in many if options.n_tasks % n == 0)
     for planner in options.planner:
         agent.set_planner(planner)
-        venv = as_vec_env(options.env, n_envs=n_envs, env_kwargs=options.env_kwargs)
+        venv = as_vec_env(options.env, n_envs=n_envs, env_kwargs=kwargs)
         result = evaluate_tasks(agent, venv, n_tasks=options.n_tasks, seed=options.seed)
         print(f"{options.env} {planner}: {result}, {result.n_steps.mean():.1f} steps on average")
 
@@ -219,13 +248,29 @@ def _plan(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
 
     agent = AttributePlannerAgent.load(options.agent)
-    env = _make(options)
+    env = _make(options.env, _trained_kwargs(agent, options))
     goal = {} if options.goal is None else {"goal": options.goal}
     observation, _ = env.reset(seed=options.seed, options=goal)
     plan = agent.plan(observation)
     wanted = agent.attribute_space.describe(observation["desired_goal"])
     print(f"goal: {wanted}")
     print("no plan: the goal is not in the explored graph" if plan is None else plan.describe())
+
+
+def _trained_kwargs(agent: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """What to make an agent's environment with: as given, or as in training; said if it matters."""
+    trained = agent.trained_in or {"id": options.env, "kwargs": {}}
+    same = options.env == trained["id"]
+    if options.env_kwargs is None and same:
+        if trained["kwargs"]:
+            said = json.dumps(trained["kwargs"])
+            print(f"with the arguments of training: {said}", file=sys.stderr)
+        return dict(trained["kwargs"])
+    given = dict(options.env_kwargs or {})
+    if not same or given != trained["kwargs"]:
+        now, then = f"{options.env} {json.dumps(given)}", json.dumps(trained["kwargs"])
+        print(f"trained in {trained['id']} {then}, now in {now}", file=sys.stderr)
+    return given
 
 
 def _reproduce(options: argparse.Namespace) -> None:
@@ -245,19 +290,19 @@ def _report(options: argparse.Namespace) -> None:
     print(f"wrote {write_report(options.folder, options.out)}")
 
 
-def _make(options: argparse.Namespace) -> gym.Env[Any, Any]:
-    return with_attributes(gym.make(options.env, **options.env_kwargs))
+def _make(env_id: str, kwargs: dict[str, Any] | None) -> gym.Env[Any, Any]:
+    return with_attributes(gym.make(env_id, **kwargs or {}))
 
 
 def _check(options: argparse.Namespace) -> None:
-    env = _make(options)
+    env = _make(options.env, options.env_kwargs)
     check_attribute_env(env, seed=options.seed)
     space = env.get_wrapper_attr("attribute_space")
     print(f"{options.env}: {len(space)} attributes, every promise kept.")
 
 
 def _attributes(options: argparse.Namespace) -> None:
-    env = _make(options)
+    env = _make(options.env, options.env_kwargs)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
     for name, value in space.decode(info["attributes"]).items():

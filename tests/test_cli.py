@@ -7,6 +7,7 @@ import sys
 import gymnasium as gym
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper
@@ -118,11 +119,60 @@ def test_a_module_in_the_current_folder_registers_its_environments(tmp_path, mon
 def test_ready_attributes_serve_every_command(tmp_path, capsys):
     path = str(tmp_path / "agent.zip")
     assert main(["check", "FrozenLake-v1"]) == 0
-    train = ["train", "--env", "FrozenLake-v1", "--save", path, "--no-progress"]
+    train = ["train", "--env", "FrozenLake-v1", "--save", path, "--no-progress", "--n-envs", "2"]
     assert main([*train, "--total-timesteps", "3000"]) == 0
     assert main(["evaluate", "--env", "FrozenLake-v1", "--agent", path, "--n-tasks", "2"]) == 0
     assert main(["plan", "--env", "FrozenLake-v1", "--agent", path]) == 0
     assert "FrozenLake-v1 robust: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--total-timesteps", "-5"], "--total-timesteps: a whole number, at least 1; re"),
+        (["train", "--total-timesteps", "1e6"], "a whole number, at least 1; received '1e6'"),
+        (["train", "--n-envs", "0"], "--n-envs: a whole number, at least 1; received '0'"),
+        (["train", "--seed", "-1"], "--seed: a whole number, at least 0; received '-1'"),
+        (["evaluate", "--n-tasks", "0"], "--n-tasks: a whole number, at least 1; received '0'"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        main([*arguments, "--env", "AttrCrafting-v0"])
+    assert message in capsys.readouterr().err
+
+
+def test_train_says_that_an_environment_has_no_attributes(capsys):
+    assert main(["train", "--env", "CartPole-v1", "--total-timesteps", "10"]) == 1
+    assert "no attributes are ready for" in capsys.readouterr().err
+
+
+def test_tensorboard_is_written_to_during_training(tmp_path):
+    config = tmp_path / "config.yml"
+    config.write_text(
+        "AttrCrafting-v0:\n  agent: {exploration: random, low_level_kwargs: {n_steps: 16}}\n"
+    )
+    arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config), "--no-progress"]
+    arguments += ["--tensorboard-log", str(tmp_path / "log"), "--save", str(tmp_path / "a.zip")]
+    assert main([*arguments, "--n-envs", "16", "--total-timesteps", "2000"]) == 0
+    (folder,) = (tmp_path / "log").iterdir()
+    log = EventAccumulator(str(folder)).Reload()
+    steps = [event.step for event in log.Scalars("hop/success")]
+    assert len(steps) > 2
+    assert min(steps) < 2_000
+
+
+def test_an_agent_is_tested_in_the_environment_of_its_training(saved, capsys):
+    crafting = ["--env", "AttrCrafting-v0", "--agent", str(saved)]
+    assert main(["evaluate", *crafting, "--n-tasks", "2"]) == 0
+    assert main(["plan", *crafting]) == 0
+    said = 'with the arguments of training: {"max_episode_steps": 100}\n'
+    assert capsys.readouterr().err == 2 * said
+    assert main(["plan", *crafting, "--env-kwargs", '{"max_episode_steps": 7}']) == 0
+    trained = 'trained in AttrCrafting-v0 {"max_episode_steps": 100}'
+    assert (
+        f'{trained}, now in AttrCrafting-v0 {{"max_episode_steps": 7}}' in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

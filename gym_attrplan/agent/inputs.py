@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 
+from gym_attrplan.agent.guard import check_observations
+from gym_attrplan.agent.kinds import differences
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment, InvalidGoal
 
@@ -15,11 +18,14 @@ Observation = dict[str, npt.NDArray[Any]]
 CallbackLike = BaseCallback | list[BaseCallback] | Any | None
 
 
-def as_batch(observation: Observation, space: AttributeSpace) -> tuple[Observation, bool]:
+def as_batch(
+    observation: Observation, space: AttributeSpace, observation_space: spaces.Dict
+) -> tuple[Observation, bool]:
     """One observation or a batch of them as a batch, and whether it was one.
 
     Raises:
-        InvalidEnvironment: If it is not what an attribute environment gives.
+        InvalidEnvironment: If it is not what an environment like the agent's gives: other keys or
+            shapes, or a value that is not finite.
         InvalidGoal: If a vector has another length than the attributes.
     """
     if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(
@@ -36,9 +42,17 @@ def as_batch(observation: Observation, space: AttributeSpace) -> tuple[Observati
     for key in ("achieved_goal", "desired_goal"):
         if batch[key].shape[1:] != (len(space),):
             raise InvalidGoal(
-                f"{key} holds {len(space)} values, one for each attribute; "
-                f"received shape {np.shape(observation[key])}."
+                f"{key} holds {len(space)} values, one for each attribute: "
+                f"{', '.join(space.names[:12])}{', …' if len(space) > 12 else ''}; received shape "
+                f"{np.shape(observation[key])}."
             )
+    shapes = {key: part.shape[1:] for key, part in batch.items()}
+    wanted = {key: part.shape for key, part in observation_space.spaces.items()}
+    if shapes != wanted and (found := differences(wanted, shapes)):
+        raise InvalidEnvironment(
+            f"the observation is of another environment than the agent's: {', '.join(found[:6])}."
+        )
+    check_observations(batch, observation_space, "row {} of the observation".format)
     return batch, single
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
@@ -19,8 +22,9 @@ from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.phases import ExploreVecEnv
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
-from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.error import InvalidEnvironment, InvalidOption, did_you_mean
 from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
+from gym_attrplan.models.fitting import FitSettings
 from gym_attrplan.models.networks import holds_words
 
 if TYPE_CHECKING:
@@ -40,8 +44,17 @@ ALGORITHMS: dict[str, Algorithm] = {
     "td3": TD3,
 }
 
+UNSUPPORTED = {
+    "MaskablePPO": "its action masks would be ignored",
+    "RecurrentPPO": "hops keep no memory between steps",
+}
+"""Algorithms by class name, of sb3-contrib or derived from it, and why they are refused."""
+
 POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 """Policies that SB3 does not know by name."""
+
+_POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
+"""What algorithms are given first, and options cannot change."""
 
 _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
@@ -51,11 +64,17 @@ def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
     """An SB3 algorithm by class or by name, or the inverse learner by its name.
 
     Raises:
-        InvalidOption: If there is none of that name.
+        InvalidOption: If there is none of that name, or it is not supported.
     """
     if isinstance(algorithm, str) and algorithm.lower() in ALGORITHMS:
         return ALGORITHMS[algorithm.lower()]
     if isinstance(algorithm, type) and issubclass(algorithm, BaseAlgorithm):
+        for ancestor in algorithm.__mro__:
+            if ancestor.__name__ in UNSUPPORTED:
+                raise InvalidOption(
+                    f"{ancestor.__name__} is not supported yet: {UNSUPPORTED[ancestor.__name__]}. "
+                    f"Use one of {sorted(ALGORITHMS)}, or another algorithm of SB3."
+                )
         return algorithm
     raise InvalidOption(
         f"low_level is an SB3 algorithm class or one of {sorted(ALGORITHMS)}; "
@@ -72,14 +91,18 @@ def build_low_level(agent: AttributePlannerAgent) -> BaseAlgorithm | InverseLear
         common = _common(options)
         return build(algorithm, options.policy, agent.hops, kwargs, anneal=options.anneal, **common)
     assert agent.examples is not None
+    known = [*_arguments(algorithm), *(one.name for one in fields(FitSettings))]
+    _check_names(options.low_level_kwargs, known, "the inverse learner")
     return algorithm(
         agent.hops,
         agent.attribute_space,
         agent.examples,
-        action_choices=agent.action_choices,
-        seed=options.seed,
-        device=options.device,
-        **options.low_level_kwargs,
+        **{
+            **options.low_level_kwargs,
+            "action_choices": agent.action_choices,
+            "seed": options.seed,
+            "device": options.device,
+        },
     )
 
 
@@ -111,24 +134,49 @@ def build(
     anneal: bool,
     **common: Any,
 ) -> BaseAlgorithm:
-    """The algorithm on the worlds, with our defaults where ``kwargs`` says nothing.
+    """The algorithm on the environments, with our defaults where ``kwargs`` says nothing.
 
-    With ``anneal`` the learning rate falls to a tenth while it learns.
+    It is given only what its constructor takes. With ``anneal`` the learning rate falls to a tenth
+    while it learns.
 
     Raises:
         InvalidEnvironment: If the algorithm cannot take the action space.
+        InvalidOption: If it does not take an argument of ``kwargs``, or has no such policy.
     """
+    known = _arguments(algorithm)
+    _check_names(kwargs, known, algorithm.__name__)
     options = {**defaults(algorithm, venv), **kwargs, **common}
+    options = {name: value for name, value in options.items() if name in known}
     policy = POLICIES.get(policy, policy) if isinstance(policy, str) else policy
     options["policy_kwargs"] = {
         **policy_defaults(venv.observation_space, policy),
         **kwargs.get("policy_kwargs", {}),
     }
-    if anneal and "learning_rate" in options:
-        rate = float(options["learning_rate"])
-        options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0)
+    if "learning_rate" in options:
+        rate = _checked_rate(options["learning_rate"])
+        options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0) if anneal else rate
+    model = _construct(algorithm, policy, venv, options)
+    # SB3 would store VecNormalize's original observations, in which the goal is not the hop's.
+    model._vec_normalize_env = None
+    return model
+
+
+def _construct(
+    algorithm: type[BaseAlgorithm],
+    policy: str | type[BasePolicy],
+    venv: VecEnv,
+    options: dict[str, Any],
+) -> BaseAlgorithm:
+    """The algorithm itself; what SB3 says against a policy or action space comes with a remedy."""
     try:
         return algorithm(policy, venv, **options)
+    except ValueError as error:
+        if str(policy) not in str(error):
+            raise
+        raise InvalidOption(
+            f"{algorithm.__name__} cannot use the policy {policy!r}: {error}. Observations have "
+            'several parts, which "MultiInputPolicy" reads; an algorithm without it cannot hop.'
+        ) from error
     except AssertionError as error:
         if "action" not in str(error).lower():
             raise
@@ -137,6 +185,36 @@ def build(
             f"{algorithm.__name__} cannot take the action space {venv.action_space}; "
             f"these can: {', '.join(able)}."
         ) from error
+
+
+def _arguments(algorithm: Algorithm) -> list[str]:
+    """The names of what an algorithm's constructor takes, beside the policy and environments."""
+    names: list[str] = []
+    for kind in algorithm.__mro__:
+        parameters = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
+        named = [
+            one.name for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+        ]
+        names += [name for name in named if name not in _POSITIONAL]
+        if len(named) == len(parameters):
+            break  # otherwise it hands the rest on to the class that it derives from
+    return names
+
+
+def _check_names(kwargs: dict[str, Any], known: list[str], who: str) -> None:
+    for name in kwargs:
+        if name not in known:
+            raise InvalidOption(f"{who} takes no {name!r}. {did_you_mean(name, known)}")
+
+
+def _checked_rate(rate: Any) -> float:
+    """A learning rate as it can be saved and annealed."""
+    if not isinstance(rate, (int, float)) or not 0.0 < rate < math.inf:
+        raise InvalidOption(
+            f"learning_rate is a number above 0; received {rate!r}. With anneal=True it falls to a "
+            "tenth while hops are learned."
+        )
+    return float(rate)
 
 
 def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
@@ -205,4 +283,4 @@ def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:
         return isinstance(space, spaces.Discrete)
     if issubclass(algorithm, OffPolicyAlgorithm):
         return isinstance(space, spaces.Box)
-    return True
+    return True  # whatever as_vec_env lets pass

@@ -35,7 +35,7 @@ class AgentOptions:
         low_level: The SB3 algorithm that hops, or ``"inverse"``.
         exploration: A name in :data:`EXPLORATIONS`; by default ``"bonus"``, for an inverse model
             ``"random"``.
-        n_envs: Worlds made of an id that has a batched twin.
+        n_envs: Environments made of an id; by default 512 if it has a batched twin, else 16.
         exploration_fraction: Share of all steps that explores; by default 0.2, for an inverse
             model, which learns from exploring, 0.5.
         max_hop_steps: The longest hop, in training and when following a plan; by default 80, for
@@ -59,7 +59,7 @@ class AgentOptions:
     policy: str | type[BasePolicy] = "MultiInputPolicy"
     low_level: str | type[BaseAlgorithm] = "ppo"
     exploration: str = "bonus"
-    n_envs: int = 512
+    n_envs: int | None = None
     exploration_fraction: float = 0.2
     max_hop_steps: int = 80
     step_penalty: float = 0.02

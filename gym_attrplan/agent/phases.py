@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvS
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.algorithms.spread import end_episodes
 from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.wrappers.bonus import BonusFormula
 
@@ -32,8 +33,11 @@ def endless_goals(venv: VecEnv) -> Iterator[None]:
     _set_everywhere(venv, "terminate_on_success", False)
     try:
         yield
-    finally:
-        _set_everywhere(venv, "terminate_on_success", before)
+    except BaseException:
+        with suppress(InvalidEnvironment):  # a dead process must not hide what went wrong
+            _set_everywhere(venv, "terminate_on_success", before)
+        raise
+    _set_everywhere(venv, "terminate_on_success", before)
 
 
 def _set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
@@ -223,6 +227,10 @@ class HopVecEnv(VecEnvWrapper):
         ended = np.array([bool(one.get("env_terminated")) for one in info])
         ends: BoolArray = (achieved_goal == desired_goal).all(axis=-1) | ended
         return ends
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the environments have the attribute, or hops judge it."""
+        return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """The worlds' attribute, except for what a hop judges differently."""

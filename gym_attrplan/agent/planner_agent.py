@@ -18,7 +18,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 from gym_attrplan.agent import advice, lessons, storage
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
+from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
@@ -26,11 +28,12 @@ from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
 from gym_attrplan.agent.retries import searching_actions, wandering_actions
 from gym_attrplan.agent.training import Training
-from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space
+from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space, origin
 from gym_attrplan.attributes import FREE, GoalLike
-from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
 from gym_attrplan.models import Examples, SuccessModel
+from gym_attrplan.wrappers.origin import Origin
 
 
 class AttributePlannerAgent:
@@ -80,6 +83,7 @@ class AttributePlannerAgent:
         self.planner_options = checked_options(planner)
         self.num_timesteps = 0
         self.steps_done = {"explore": 0, "hop": 0}
+        self.trained_in: Origin | None = None
         self.success_model: SuccessModel | None = None
         self.imagined: TransitionCounts | None = None
         self.normalization: dict[str, npt.NDArray[Any]] | None = None
@@ -143,7 +147,15 @@ class AttributePlannerAgent:
             progress_bar: Whether to show a bar per phase.
 
         Ctrl-C keeps everything learned so far: the agent can be saved, asked and trained on.
+
+        Raises:
+            InvalidOption: If there is no step to take.
+            InvalidEnvironment: If an environment fails: its process dies, or an observation is not
+                finite. What was learned before is kept.
         """
+        if not total_timesteps >= 1:
+            raise InvalidOption(f"total_timesteps is at least 1; received {total_timesteps}.")
+        self.trained_in = origin(self.env)
         if reset_num_timesteps:
             self.num_timesteps = self.low_level.num_timesteps = self.explorer.num_timesteps = 0
             self.steps_done = {"explore": 0, "hop": 0}
@@ -186,14 +198,15 @@ class AttributePlannerAgent:
 
         Raises:
             InvalidOption: If the low level learns from nothing but its own steps.
-            InvalidData: If there are too few examples, or lengths differ.
+            InvalidData: If there are too few examples, lengths differ, a state is not finite or an
+                action is none of the environment's.
         """
         if self.examples is None:
             raise InvalidOption(
                 f"only low_level='inverse' learns from examples; this agent's is "
                 f"{self.options.low_level!r}."
             )
-        examples.checked(self.attribute_space)
+        self.low_level.inverse.check(examples)
         self.examples.add_examples(examples)
         moved = (examples.attributes != examples.next_attributes).any(axis=1)
         self.counts.record(examples.attributes[moved], examples.next_attributes[moved])
@@ -235,7 +248,7 @@ class AttributePlannerAgent:
         Returns:
             The action or actions, and the state to give to the next call.
         """
-        batch, single = as_batch(observation, self.attribute_space)
+        batch, single = as_batch(observation, self.attribute_space, self.observation_space)
         n = len(batch["achieved_goal"])
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
@@ -275,7 +288,7 @@ class AttributePlannerAgent:
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
         """The plan from an observation to a goal, by default its own; None if there is none."""
-        batch, _ = as_batch(observation, self.attribute_space)
+        batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
         here, planner = batch["achieved_goal"][0], self.navigator.planner
         plan = planner.plan(here, wanted, unknown_start="nearest") if self.counts.n_nodes else None
@@ -324,8 +337,8 @@ class AttributePlannerAgent:
         return self.env.num_envs
 
     def get_env(self) -> VecEnv:
-        """The worlds."""
-        return self.env
+        """The environments as they were given: callbacks compare their kind with that of others."""
+        return self.env.venv if isinstance(self.env, GuardedVecEnv) else self.env
 
     def get_vec_normalize_env(self) -> VecNormalize | None:
         """The normalising wrapper among them, if there is one."""
@@ -338,14 +351,10 @@ class AttributePlannerAgent:
             InvalidEnvironment: If they differ.
         """
         venv = as_vec_env(env, n_envs=self.options.n_envs)
+        assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         mine = (self.attribute_space, self.observation_space, self.action_space)
-        theirs = (attribute_space(venv), venv.observation_space, venv.action_space)
-        names = ("attributes", "observations", "actions")
-        for name, one, other in zip(names, mine, theirs, strict=True):
-            if one != other:
-                raise InvalidEnvironment(
-                    f"the agent was made for the {name} {one}; this environment has {other}."
-                )
+        check_same_kind(mine, (attribute_space(venv), venv.observation_space, venv.action_space))
+        advice.warn(origin_advice(self.trained_in, origin(venv)))
         learned = Learned.by(self)
         self._set_up(venv)
         learned.give_to(self)

@@ -35,6 +35,7 @@ from gym_attrplan.models.archive import (
 )
 from gym_attrplan.models.restoring import no_larger_than, typed, whole_number
 from gym_attrplan.wrappers.observation import GOAL_KEYS
+from gym_attrplan.wrappers.origin import origin_from_json
 
 if TYPE_CHECKING:
     from gym_attrplan.agent.planner_agent import AttributePlannerAgent
@@ -75,6 +76,7 @@ def about(agent: AttributePlannerAgent, progress: dict[str, Any]) -> bytes:
         "action_space": space_to_json(agent.action_space),
         "action_choices": agent.action_choices,
         "n_envs": agent.n_envs,
+        "trained_in": agent.trained_in,
     }
     content = json.dumps(facts, indent=1).encode()
     if len(content) > MAX_JSON_BYTES:
@@ -158,6 +160,7 @@ def _restored(
     with no_larger_than(tensors):
         agent = kind(env=stand_in, planner=typed(PlannerOptions, facts["planner"]), **options)
         learned.give_to(agent)
+    agent.trained_in = origin_from_json(facts.get("trained_in"))
     return agent
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
+from gym_attrplan.agent.workers import PIPE_ERRORS, dead_workers
 from gym_attrplan.error import InvalidEnvironment
 
 Info = dict[str, Any]
@@ -61,9 +63,10 @@ class VectorEnvAdapter(VecEnv):
     def reset(self) -> Any:
         """Begin new episodes everywhere, with the seeds and options set before."""
         # One seed stands for seed, seed + 1, …, in SB3 and in Gymnasium alike.
-        observations, self.batched_info = self.envs.reset(
-            seed=self._seeds[0], options=self._merged_options
-        )
+        with self._naming_the_dead():
+            observations, self.batched_info = self.envs.reset(
+                seed=self._seeds[0], options=self._merged_options
+            )
         self.reset_infos = [_row(self.batched_info, i) for i in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
@@ -77,7 +80,8 @@ class VectorEnvAdapter(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step the batch; new dicts and arrays every time, since SB3 keeps them."""
-        observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        with self._naming_the_dead():
+            observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
         self.batched_info = info
         self._returns += rewards
         self._lengths += 1
@@ -122,9 +126,17 @@ class VectorEnvAdapter(VecEnv):
 
     # --- the batch as SB3 asks for it -------------------------------------------------------
 
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the batch, or each environment, has the attribute."""
+        if find_layer(self.envs, attr_name) is not None:
+            return True
+        # A process that is asked for what it lacks dies, so it is asked whether it has it.
+        vector: Any = self.envs.unwrapped
+        return hasattr(vector, "call") and all(vector.call("has_wrapper_attr", attr_name))
+
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """The batch's attribute, once for each index; or each environment's own, if it has it."""
-        holder = self._holder(attr_name)
+        holder = find_layer(self.envs, attr_name)
         if holder is None:
             return self._ask_each(attr_name, indices)
         return [getattr(holder, attr_name) for _ in self._get_indices(indices)]
@@ -139,7 +151,7 @@ class VectorEnvAdapter(VecEnv):
             raise InvalidEnvironment(
                 f"one object holds all {self.num_envs} environments: set {attr_name!r} for all."
             )
-        holder = self._holder(attr_name)
+        holder = find_layer(self.envs, attr_name)
         if holder is None:
             self.envs.unwrapped.set_attr(attr_name, [value] * self.num_envs)  # type: ignore[attr-defined]
         else:
@@ -149,7 +161,7 @@ class VectorEnvAdapter(VecEnv):
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
         """Call the batch's method once, for every index; or each environment's own."""
-        holder = self._holder(method_name)
+        holder = find_layer(self.envs, method_name)
         if holder is None:
             return self._ask_each(method_name, indices, *args, **kwargs)
         answer = getattr(holder, method_name)(*args, **kwargs)
@@ -170,14 +182,13 @@ class VectorEnvAdapter(VecEnv):
         """Close the batch."""
         self.envs.close()
 
-    def _holder(self, name: str) -> Any:
-        """The outermost layer of wrappers that has the attribute; None if no layer has it."""
-        layer: Any = self.envs
-        while not hasattr(layer, name):
-            if not hasattr(layer, "env"):
-                return None
-            layer = layer.env
-        return layer
+    @contextmanager
+    def _naming_the_dead(self) -> Iterator[None]:
+        """Of an async vector, say which process died instead of that a pipe is broken."""
+        try:
+            yield
+        except PIPE_ERRORS as error:
+            raise dead_workers(self.envs.unwrapped.processes) from error  # type: ignore[attr-defined]
 
     def _ask_each(self, name: str, indices: VecEnvIndices, *args: Any, **kwargs: Any) -> list[Any]:
         """What each environment of a sync or async vector answers."""
@@ -186,6 +197,16 @@ class VectorEnvAdapter(VecEnv):
             raise AttributeError(f"{self.envs} has no attribute {name!r}.")
         answers = vector.call(name, *args, **kwargs)
         return [answers[i] for i in self._get_indices(indices)]
+
+
+def find_layer(envs: VectorEnv[Any, Any, Any], name: str) -> Any:
+    """The outermost layer of a batch's wrappers that has the attribute; None if no layer has it."""
+    layer: Any = envs
+    while not hasattr(layer, name):
+        if not hasattr(layer, "env"):
+            return None
+        layer = layer.env
+    return layer
 
 
 def _row(info: Mapping[str, Any], i: int) -> Info:

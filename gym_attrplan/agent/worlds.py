@@ -1,57 +1,79 @@
-"""Whatever holds the worlds (an id, one environment, a vector of them) as one SB3 ``VecEnv``."""
+"""Whatever holds the environments (an id, one of them, a vector) as one SB3 ``VecEnv``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, unwrap_vec_normalize
+from torch import nn
 
-from gym_attrplan.agent.vec_env import VectorEnvAdapter
+from gym_attrplan.agent.guard import GuardedVecEnv
+from gym_attrplan.agent.vec_env import VectorEnvAdapter, find_layer
+from gym_attrplan.agent.workers import watch_workers
+from gym_attrplan.algorithms.spread import episode_limit
 from gym_attrplan.attributes import AttributeSpace
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.wrappers import with_attributes
+from gym_attrplan.wrappers.observation import GOAL_KEYS
+from gym_attrplan.wrappers.origin import Origin
 
 Worlds = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
 
+N_BATCHED = 512
+"""Environments made of an id with a batched twin, unless a number is given."""
+
+N_COPIES = 16
+"""Environments made of any other id: they are stepped one after the other."""
+
 
 def as_vec_env(
-    env: Worlds, *, n_envs: int = 512, env_kwargs: dict[str, Any] | None = None
+    env: Worlds, *, n_envs: int | None = None, env_kwargs: dict[str, Any] | None = None
 ) -> VecEnv:
-    """The worlds as a ``VecEnv``.
+    """The environments as a ``VecEnv`` that refuses what no agent can learn from.
 
     Args:
         env: An id of the registry (without attributes of its own, it gets what is ready for it), an
             environment, a ``gymnasium.vector`` environment that resets in the same step, or an SB3
             ``VecEnv``.
-        n_envs: How many worlds to make of an id that has a batched twin; of others one is made.
+        n_envs: How many environments to make of an id; by default 512 if it has a batched twin,
+            else 16.
         env_kwargs: For the environment of an id.
 
     Raises:
-        InvalidEnvironment: If there are no attributes, or the environment resets in the next step.
+        InvalidEnvironment: If there are no attributes, the environment resets in the next step, or
+            no algorithm can take its actions.
         InvalidAttributes: If an id has no attributes and none are ready.
+        InvalidOption: If the number of environments is below 1.
     """
+    if isinstance(env, GuardedVecEnv | SpacesOnly):
+        return env
     if isinstance(env, str):
-        spec = gym.spec(env)
-        if spec.vector_entry_point is not None:
-            mode = "vector_entry_point"
-            env = gym.make_vec(env, num_envs=n_envs, vectorization_mode=mode, **env_kwargs or {})
-        else:
-            env = with_attributes(gym.make(env, **env_kwargs or {}))
+        env = _make(env, n_envs, env_kwargs or {})
     if isinstance(env, VectorEnv):
+        if find_layer(env, "attribute_space") is None and not hasattr(env.unwrapped, "call"):
+            raise _no_attributes()
         env = VectorEnvAdapter(env)
     if not isinstance(env, VecEnv):
-        single = env if _is_monitored(env) else Monitor(env)
+        single = _monitored(env)
         env = DummyVecEnv([lambda: single])
-    attribute_space(env)  # refuses worlds without attributes
-    return env
+    watch_workers(env)
+    _check_observations(env, attribute_space(env))
+    _check_actions(env.action_space)
+    return GuardedVecEnv(env)
+
+
+def has_batched_twin(env_id: str) -> bool:
+    """Whether the environments of an id can be made as one batch."""
+    return gym.spec(env_id).vector_entry_point is not None
 
 
 def attribute_space(venv: VecEnv) -> AttributeSpace:
-    """The attributes of the worlds.
+    """The attributes of the environments.
 
     Raises:
         InvalidEnvironment: If they have none.
@@ -60,11 +82,20 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
     known = venv.has_attr("attribute_space") and venv.has_attr("terminate_on_success")
     space = venv.get_attr("attribute_space", indices=[0])[0] if known else None
     if not isinstance(space, AttributeSpace):
-        raise InvalidEnvironment(
-            "the agent plans over attributes and this environment has none: wrap it in "
-            "AttributeWrapper(env, space, function), or a vector of them in AttributeVectorWrapper."
-        )
+        raise _no_attributes()
     return space
+
+
+def origin(venv: VecEnv) -> Origin | None:
+    """The id and arguments of the environments, with their step limit; None if they do not say."""
+    found: Origin | None = None
+    if venv.has_attr("origin"):
+        found = venv.get_attr("origin", indices=[0])[0]
+    if found is not None and found["id"] in gym.registry:
+        limit = episode_limit(venv)
+        if limit != gym.registry[found["id"]].max_episode_steps:
+            found = {**found, "kwargs": {**found["kwargs"], "max_episode_steps": limit}}
+    return found
 
 
 def action_choices(venv: VecEnv) -> int:
@@ -72,13 +103,101 @@ def action_choices(venv: VecEnv) -> int:
     return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
 
 
-def _is_monitored(env: gym.Env[Any, Any]) -> bool:
+def _make(
+    env_id: str, n_envs: int | None, kwargs: dict[str, Any]
+) -> VecEnv | VectorEnv[Any, Any, Any]:
+    """The batched twin if it has attributes, else copies, with the attributes that are ready."""
+    if n_envs is not None and n_envs < 1:
+        raise InvalidOption(f"n_envs environments are made, at least 1; received {n_envs}.")
+    if has_batched_twin(env_id):
+        mode = "vector_entry_point"
+        batch = gym.make_vec(
+            env_id, num_envs=n_envs or N_BATCHED, vectorization_mode=mode, **kwargs
+        )
+        if find_layer(batch, "attribute_space") is not None:
+            return batch
+        batch.close()
+
+    def make() -> gym.Env[Any, Any]:
+        return _monitored(with_attributes(gym.make(env_id, **kwargs)))
+
+    return DummyVecEnv([make] * (n_envs or N_COPIES))
+
+
+def _monitored(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """The environment in a ``Monitor``, if it is in none yet."""
     layer: Any = env
     while isinstance(layer, gym.Wrapper):
         if isinstance(layer, Monitor):
-            return True
+            return env
         layer = layer.env
-    return False
+    return Monitor(env)
+
+
+def _no_attributes() -> InvalidEnvironment:
+    return InvalidEnvironment(
+        "the agent plans over attributes and this environment has none: wrap it in "
+        "AttributeWrapper(env, space, function), or a vector of them in AttributeVectorWrapper."
+    )
+
+
+def _check_observations(venv: VecEnv, space: AttributeSpace) -> None:
+    """The goal keys must hold attributes as they are, not stacked, scaled or normalised."""
+    observed = venv.observation_space
+    for key in GOAL_KEYS:
+        found = observed.spaces.get(key) if isinstance(observed, spaces.Dict) else None
+        if found != space.box:
+            raise InvalidEnvironment(
+                f"the space of {key!r} must be {space.box}, as AttributeWrapper has it; it is "
+                f"{found}. Wrappers that change observations belong inside AttributeWrapper."
+            )
+    assert isinstance(observed, spaces.Dict)
+    taken = nn.ModuleDict()
+    for key in observed.spaces:
+        if not key or hasattr(taken, key):
+            raise InvalidEnvironment(
+                f"networks name their parts after observation keys, and {key!r} is not free in "
+                "torch: give the key another name in the environment's observation space."
+            )
+    normalize = unwrap_vec_normalize(venv)
+    keys = normalize.norm_obs_keys if normalize is not None and normalize.norm_obs else None
+    if keys is not None and set(keys) & set(GOAL_KEYS):
+        others = [
+            key
+            for key, part in observed.spaces.items()
+            if key not in GOAL_KEYS and np.issubdtype(part.dtype, np.floating)
+        ]
+        raise InvalidEnvironment(
+            f"attributes are whole numbers and VecNormalize normalises {', '.join(keys)}. Name the "
+            f"keys that it may change: VecNormalize(venv, norm_obs_keys={others})."
+        )
+
+
+def _check_actions(space: spaces.Space[Any]) -> None:
+    """SB3's policies number choices from 0, and know neither nested nor unbounded actions."""
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)) and np.any(space.start):
+        zero: spaces.Space[Any] = (
+            spaces.Discrete(int(space.n))
+            if isinstance(space, spaces.Discrete)
+            else spaces.MultiDiscrete(space.nvec)
+        )
+        raise InvalidEnvironment(
+            f"policies number actions from 0; {space} starts at {space.start}. Shift them with "
+            f"gymnasium.wrappers.TransformAction(env, lambda a: a + {space.start}, {zero})."
+        )
+    known = isinstance(
+        space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+    )
+    if isinstance(space, spaces.Box):
+        known = space.is_bounded()
+    elif known:
+        known = len(space.shape or ()) <= 1
+    if not known:
+        raise InvalidEnvironment(
+            "no algorithm can take this action space: it must be Discrete, MultiDiscrete or "
+            f"MultiBinary with one axis, or a bounded Box; received {space}. Turn it into one of "
+            "them with gymnasium.wrappers.TransformAction."
+        )
 
 
 class SpacesOnly(VecEnv):

@@ -54,6 +54,18 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         self.env_terminated[self.pos] = [bool(info.get("env_terminated")) for info in infos]
         super().add(obs, next_obs, action, reward, done, infos)
 
+    def sample(  # type: ignore[override]  # as SB3's own goal buffer has it
+        self, batch_size: int, env: VecNormalize | None = None
+    ) -> DictReplayBufferSamples:
+        """Transitions with their own goals and with relabelled ones.
+
+        Before an episode has ended there is no goal to relabel to, and all keep their own. SB3's
+        buffer refuses to be asked then, and how long a first episode takes nobody knows.
+        """
+        if np.any(self.ep_length > 0):
+            return super().sample(batch_size, env)
+        return super(HerReplayBuffer, self).sample(batch_size, env)
+
     def _get_virtual_samples(
         self,
         batch_indices: npt.NDArray[Any],
@@ -86,10 +98,9 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
 
 
 def _require_compute_terminated(env: VecEnv) -> None:
-    try:
-        env.get_attr("compute_terminated", indices=[0])
-    except AttributeError as error:
+    # Not asked for itself: with the method a process would have to send the whole environment.
+    if not env.has_attr("compute_terminated"):
         raise InvalidEnvironment(
             "relabelling ends needs an environment with compute_terminated, such as one in "
             "AttributeWrapper; with others use SB3's HerReplayBuffer."
-        ) from error
+        )

@@ -41,10 +41,11 @@ class SpreadEpisodes(BaseCallback):
 
 def episode_limit(venv: VecEnv) -> int | None:
     """After how many steps the worlds end every episode; None if they do not say."""
-    if venv.has_attr("max_episode_steps"):
-        return cast("int | None", venv.get_attr("max_episode_steps", indices=[0])[0])
-    spec = venv.get_attr("spec", indices=[0])[0] if venv.has_attr("spec") else None
-    return None if spec is None else spec.max_episode_steps
+    # Not the spec: it may hold a user's function, which another process cannot send.
+    for name in ("max_episode_steps", "_max_episode_steps"):  # of a batch, of a TimeLimit
+        if venv.has_attr(name):
+            return cast("int | None", venv.get_attr(name, indices=[0])[0])
+    return None
 
 
 def end_episodes(venv: VecEnv, where: npt.NDArray[np.bool_]) -> None:

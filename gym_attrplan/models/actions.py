@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from torch.nn import functional
 
-from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.error import InvalidData, InvalidEnvironment
 
 Array = npt.NDArray[Any]
 
@@ -81,6 +81,30 @@ class ActionLayout:
     def n_inputs(self) -> int:
         """Length of an action as a network reads it."""
         return self.n_choices + self.n_values
+
+    def check(self, actions: Array) -> None:
+        """Hold actions ``(n, …)`` of the environment to the layout.
+
+        Raises:
+            InvalidData: If a row is no action: of another shape, not finite, or out of range.
+        """
+        actions = np.asarray(actions)
+        one_of_some = self.n_choices > 0 and not self.scored
+        width = 1 if one_of_some else self.n_inputs
+        rows = actions.reshape(len(actions), -1)
+        if rows.shape[1] != width:
+            raise InvalidData(f"an action holds {width} numbers; received {rows.shape[1]} a row.")
+        if one_of_some:
+            fine, rule = np.isin(rows, np.arange(self.n_choices)), f"from 0 to {self.n_choices - 1}"
+        else:
+            slack = 1e-5 * (self.high - self.low)  # float32 may round a bound to beyond itself
+            values = rows[:, width - self.n_values :]
+            inside = (values >= self.low - slack) & (values <= self.high + slack)
+            scores = np.isfinite(rows[:, : width - self.n_values])
+            fine, rule = np.concatenate([scores, inside], axis=1), "finite and within its bounds"
+        if not fine.all():
+            row, column = np.argwhere(~fine)[0].tolist()
+            raise InvalidData(f"row {row} of actions holds {rows[row, column]}; it must be {rule}.")
 
     def to_model(self, actions: Array) -> npt.NDArray[np.float32]:
         """Actions ``(n, …)`` of the environment → ``(n, 1 or 0 + n_values)``, numbers in 0 … 1."""

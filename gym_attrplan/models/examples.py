@@ -14,6 +14,7 @@ import torch
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidData
+from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.fitting import Inputs, to_tensor
 from gym_attrplan.wrappers.observation import GOAL_KEYS, ROOT
 
@@ -51,6 +52,12 @@ class IndexedRows:
     def nbytes(self) -> int:
         """Bytes of the table and the row numbers."""
         return self._table.nbytes + self._rows.nbytes
+
+    @property
+    def is_finite(self) -> npt.NDArray[np.bool_]:
+        """``(n,)`` which rows hold finite numbers alone; each row of the table is read once."""
+        fine: npt.NDArray[np.bool_] = _finite_rows(self._table)[self._rows.cpu().numpy()]
+        return fine
 
     def to(self, device: torch.device) -> IndexedRows:
         """The same on another device."""
@@ -99,11 +106,16 @@ class Examples:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def checked(self, space: AttributeSpace) -> Examples:
+    def checked(self, space: AttributeSpace, layout: ActionLayout) -> Examples:
         """Itself, if it can be learned from.
 
+        Args:
+            space: The attributes.
+            layout: How actions are made up.
+
         Raises:
-            InvalidData: If there are fewer than 20 examples, or lengths differ.
+            InvalidData: If there are fewer than 20 examples, lengths differ, a state is not finite,
+                or an action is none.
             InvalidAttributes: If a vector is none of the space.
         """
         if len(self) < MIN_EXAMPLES:
@@ -114,6 +126,14 @@ class Examples:
             lengths = {key: len(rows) for key, rows in _keyed(getattr(self, name)).items()}
             if any(length != len(self) for length in lengths.values()):
                 raise InvalidData(f"{name} has {lengths} rows for {len(self)} actions.")
+            for key, rows in _keyed(getattr(self, name)).items():
+                fine = rows.is_finite if isinstance(rows, IndexedRows) else _finite_rows(rows)
+                if not fine.all():
+                    raise InvalidData(
+                        f"row {int(fine.argmin())} of {name}[{key!r}] is not finite; a network "
+                        "that learns from it learns nothing else. Leave such examples out."
+                    )
+        layout.check(self.actions)
         for name in ("attributes", "next_attributes"):
             space.check(getattr(self, name), source=f"a row of {name}", leading=(len(self),))
         return self
@@ -133,6 +153,15 @@ def _keyed(rows: Any) -> Mapping[str, Any]:
     if rows is None:
         return {}
     return rows if isinstance(rows, Mapping) else {ROOT: rows}
+
+
+def _finite_rows(rows: Any) -> npt.NDArray[np.bool_]:
+    """``(n,)`` which rows hold finite numbers alone."""
+    array = rows.cpu().numpy() if isinstance(rows, torch.Tensor) else np.asarray(rows)
+    if array.dtype.kind != "f":
+        return np.ones(len(array), np.bool_)
+    fine: npt.NDArray[np.bool_] = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+    return fine
 
 
 def _rows(rows: Any) -> Any:

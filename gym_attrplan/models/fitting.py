@@ -59,8 +59,12 @@ class FitSettings:
         for name in ("max_epochs", "batch_size", "patience"):
             if getattr(self, name) < 1:
                 raise InvalidData(f"{name} must be at least 1; received {getattr(self, name)}.")
-        if not self.learning_rate > 0.0:
-            raise InvalidData(f"learning_rate must be above 0; received {self.learning_rate}.")
+        if not (
+            isinstance(self.learning_rate, (int, float)) and 0.0 < self.learning_rate < math.inf
+        ):
+            raise InvalidData(
+                f"learning_rate is a number above 0; received {self.learning_rate!r}."
+            )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import nn
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import Sizes
-from gym_attrplan.error import NotFitted
+from gym_attrplan.error import InvalidData, NotFitted
 from gym_attrplan.models.actions import ActionLayout
 from gym_attrplan.models.encoders import ObservationEncoder, observation_parts
 from gym_attrplan.models.examples import Examples
@@ -77,13 +77,33 @@ class SingleActionModel(nn.Module, ABC):
         """Whether the model has been trained."""
         return bool(self.n_examples)
 
+    def check(self, examples: Examples) -> None:
+        """Hold examples to what the model can learn from.
+
+        Raises:
+            InvalidData: If there are too few, lengths or shapes differ, a state is not finite, or
+                an action is none of the environment's.
+            InvalidAttributes: If a vector is none of the attribute space.
+        """
+        examples.checked(self.attribute_space, self.layout)
+        seen = examples.observations
+        rows = seen if isinstance(seen, Mapping) else dict.fromkeys(self._parts, seen)
+        for key, space in self._parts.items():
+            shape = tuple(rows[key][:1].shape[1:]) if key in rows else None
+            if shape != space.shape:
+                found = f"shape {shape}" if key in rows else f"the keys {', '.join(rows)}"
+                raise InvalidData(
+                    f"observations hold {key!r} with shape {space.shape}, as the environment gives "
+                    f"it; received {found}."
+                )
+
     def _begin_fit(self, examples: Examples) -> Inputs:
         """Start from the first weights; what the examples show.
 
         Raises:
-            InvalidData: If there are too few examples, or lengths differ.
+            InvalidData: If they cannot be learned from.
         """
-        examples.checked(self.attribute_space)
+        self.check(examples)
         self.load_state_dict(self._initial)
         inputs = examples.inputs()
         self.encoder.learn_scale(inputs)

@@ -151,7 +151,7 @@ class Trunk(nn.Module):
         Raises:
             InvalidData: If there are too few examples, or lengths differ.
         """
-        examples.checked(self.attribute_space)
+        examples.checked(self.attribute_space, self.layout)
         inputs = examples.inputs()
         self.encoder.learn_scale(inputs)
         inputs |= {f"{NEXT}{key}": rows for key, rows in examples.next_inputs().items()}

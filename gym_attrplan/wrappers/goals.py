@@ -13,6 +13,7 @@ from gym_attrplan.attributes.functions import AttributeFunction, load_function
 from gym_attrplan.attributes.space import AttributeSpace, IntArray
 from gym_attrplan.error import InvalidGoal
 from gym_attrplan.wrappers.observation import FlatObservation
+from gym_attrplan.wrappers.origin import Origin, origin_of
 
 MAX_SEEN = 100_000
 """Different vectors the default sampler remembers: the first ones, so that memory stays bounded."""
@@ -73,6 +74,12 @@ class GoalRules:
     attribute_space: AttributeSpace
     step_penalty: float
     terminate_on_success: bool
+    unwrapped: Any
+
+    @property
+    def origin(self) -> Origin | None:
+        """The id and arguments it was made with, as plain data; None if it was not made by id."""
+        return origin_of(self.unwrapped.spec)
 
     def _set_up(
         self,

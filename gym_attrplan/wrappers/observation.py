@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,17 +40,41 @@ class Part:
     unchanged: bool = False
 
     def convert(self, value: Any, batch_axes: int) -> Array:
-        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`."""
-        if self.unchanged and type(value) is np.ndarray and value.dtype == self.dtype:
+        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`.
+
+        Raises:
+            InvalidEnvironment: If the value is not of the space that the environment declares.
+        """
+        if (
+            self.unchanged
+            and type(value) is np.ndarray
+            and value.dtype == self.dtype
+            and value.shape[batch_axes:] == self.shape
+        ):
             return value
         if self.n_bytes is not None:
             return _text_bytes(value, self.n_bytes, batch_axes)
-        array = np.asarray(value, dtype=self.dtype)
-        if self.start is not None:
-            array = array - self.start
-        if array.shape[batch_axes:] != self.shape:
-            array = array.reshape(*array.shape[:batch_axes], *self.shape)
+        try:
+            array = self._cast(np.asarray(value))
+            if self.start is not None:
+                array = array - self.start
+            if (shape := array.shape[batch_axes:]) != self.shape:
+                if self.unchanged and _without_ones(shape) != _without_ones(self.shape):
+                    raise ValueError(f"the shape is {shape}")  # as many numbers may be others
+                array = array.reshape(*array.shape[:batch_axes], *self.shape)
+        except (TypeError, ValueError) as error:
+            raise InvalidEnvironment(
+                f"the environment declares {self.key!r} as {self.space} and observed "
+                f"{reprlib.repr(value)}: {error}. Mend the environment or its observation_space."
+            ) from error
         return array if array.ndim else array[()]  # Gymnasium wants a plain integer of Discrete
+
+    def _cast(self, array: Array) -> Array:
+        """The array with the dtype of :attr:`space`; a cast to whole numbers may lose nothing."""
+        cast = array.astype(self.dtype, copy=False)
+        if array.dtype.kind == "f" and cast.dtype.kind != "f" and (cast != array).any():
+            raise ValueError(f"these are no {self.dtype}")
+        return cast
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -66,9 +91,10 @@ class FlatObservation:
     """Turns observations of any space into ``{key: array}`` whose spaces SB3's policies accept.
 
     ``Dict`` and ``Tuple`` parts become top-level keys; a goal environment's own goal keys get the
-    prefix ``env_``; text is dropped unless ``text`` says how many bytes of it to keep; images too
-    small for SB3's image network keep their shape and values but become int16, which SB3 flattens
-    and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small network of its own.
+    prefix ``env_``; parts of size 0 are dropped, and text unless ``text`` says how many bytes of it
+    to keep; images too small for SB3's image network keep their shape and values but become int16,
+    which SB3 flattens and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small
+    network of its own.
 
     Args:
         space: The inner environment's observation space (of a single environment).
@@ -81,6 +107,8 @@ class FlatObservation:
     def __init__(self, space: spaces.Space[Any], *, text: int | None = None) -> None:
         self.parts: list[Part] = []
         for path, leaf in _leaves(space):
+            if 0 in (leaf.shape or ()):
+                continue  # of no size: SB3 cannot flatten it, and it shows nothing
             if not _is_text(leaf):
                 legal, start = _legal(leaf, path)
                 same = isinstance(leaf, spaces.Box) and leaf == legal
@@ -90,7 +118,8 @@ class FlatObservation:
                 self.parts.append(Part(self._key(path), path, letters, n_bytes=text))
         if not self.parts:
             raise InvalidEnvironment(
-                f"nothing is left of {space}: text is dropped unless text= says how much to keep."
+                f"nothing is left of {space}: text is dropped unless text= says how much to keep, "
+                "and parts of size 0 show nothing."
             )
         # One plain array needs no walk through its parts: the common case, kept thin.
         self._only = self.parts[0] if len(self.parts) == 1 and not self.parts[0].path else None
@@ -104,9 +133,7 @@ class FlatObservation:
         """An inner observation (or a batch of them, with ``batch_axes=1``) → ``{key: array}``."""
         if self._only is not None:
             return {self._only.key: self._only.convert(observation, batch_axes)}
-        return {
-            part.key: part.convert(_at(observation, part.path), batch_axes) for part in self.parts
-        }
+        return {part.key: part.convert(_at(observation, part), batch_axes) for part in self.parts}
 
     def _key(self, path: tuple[str | int, ...]) -> str:
         named = isinstance(path[0], str) if path else False
@@ -132,9 +159,16 @@ def _leaves(
         yield path, space
 
 
-def _at(observation: Any, path: tuple[str | int, ...]) -> Any:
-    for step in path:
-        observation = observation[step]
+def _at(observation: Any, part: Part) -> Any:
+    """The part's own value."""
+    try:
+        for step in part.path:
+            observation = observation[step]
+    except (KeyError, IndexError, TypeError) as error:
+        raise InvalidEnvironment(
+            f"the environment declares {part.key!r} and did not observe it; received "
+            f"{reprlib.repr(observation)}."
+        ) from error
     return observation
 
 
@@ -154,6 +188,10 @@ def _legal(space: spaces.Space[Any], path: tuple[str | int, ...]) -> tuple[space
         f"the observation part {path or ROOT!r} is a {type(space).__name__}, which has no fixed "
         "shape. Turn it into a Box first, say with gymnasium.wrappers.TransformObservation."
     )
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)
 
 
 def _is_text(space: spaces.Space[Any]) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from gymnasium import spaces
+from odd_envs import Walk, make_walk, sides
+from odd_envs import make_agent as make_quick_agent
 from stable_baselines3 import A2C, DQN, PPO, SAC
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.her import GoalSelectionStrategy
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.low_level import defaults, hop_defaults
 from gym_attrplan.algorithms import Reinforce
+from gym_attrplan.error import InvalidData, InvalidEnvironment, InvalidOption
 
 
 def make_env(action_space=None):
@@ -56,6 +60,81 @@ def test_only_the_entropy_of_discrete_actions_is_rewarded(algorithm):
     few, box = spaces.Discrete(2), spaces.Box(-1, 1, (2,), np.float32)
     worlds = [SimpleNamespace(num_envs=32, action_space=space) for space in (few, box)]
     assert [defaults(algorithm, one)["ent_coef"] for one in worlds] == [0.01, 0.0]
+
+
+@pytest.mark.parametrize("name", ["MaskablePPO", "RecurrentPPO"])
+def test_what_would_be_trained_wrongly_is_refused_by_name(name):
+    derived = type("MyPPO", (type(name, (PPO,), {}),), {})
+    with pytest.raises(InvalidOption, match=f"{name} is not supported yet"):
+        make_agent(low_level=derived)
+
+
+def test_an_algorithm_is_given_only_what_it_takes():
+    class Plain(PPO):
+        def __init__(self, policy, env, learning_rate=1e-3, policy_kwargs=None, seed=None):
+            super().__init__(policy, env, learning_rate, policy_kwargs=policy_kwargs, seed=seed)
+
+    model = make_agent(low_level=Plain, low_level_kwargs={"seed": 7}).low_level
+    assert (model.ent_coef, model.gamma, model.seed) == (0.0, 0.99, 0)
+
+
+@pytest.mark.parametrize(
+    ("low_level", "kwargs", "message"),
+    [
+        ("ppo", {"n_step": 8}, "PPO takes no 'n_step'. Did you mean 'n_steps'"),
+        ("reinforce", {"n_step": 8}, "Reinforce takes no 'n_step'. Did you mean 'n_steps'"),
+        ("inverse", {"max_epoch": 8}, "takes no 'max_epoch'. Did you mean 'max_epochs'"),
+        ("ppo", {"learning_rate": "lin_1e-3"}, "a number above 0; received 'lin_1e-3'"),
+        ("dqn", {"learning_rate": -1}, "a number above 0; received -1"),
+    ],
+)
+def test_arguments_that_an_algorithm_cannot_use_are_refused_early(low_level, kwargs, message):
+    with pytest.raises(InvalidOption, match=message):
+        make_agent(low_level=low_level, low_level_kwargs=kwargs)
+
+
+def test_the_learning_rate_of_models_and_of_exploring_is_a_number_too():
+    rate = {"learning_rate": "lin_1e-3"}
+    with pytest.raises(InvalidData, match="a number above 0; received 'lin_1e-3'"):
+        make_agent(low_level="inverse", low_level_kwargs=rate)
+    with pytest.raises(InvalidOption, match="a number above 0; received 'lin_1e-3'"):
+        make_agent(exploration_kwargs=rate)
+
+
+def test_a_policy_that_reads_one_array_is_refused_with_the_remedy():
+    with pytest.raises(InvalidOption, match=r"cannot use the policy 'MlpPolicy'.*MultiInputPolicy"):
+        AttributePlannerAgent("MlpPolicy", make_env())
+
+
+def test_only_algorithms_that_can_take_the_actions_are_named():
+    buttons = spaces.MultiBinary(2)
+    with pytest.raises(InvalidEnvironment, match=r"these can: a2c, ppo, reinforce\.$"):
+        make_agent(low_level="dqn", action_space=buttons)
+    make_agent(low_level="reinforce", action_space=buttons)
+
+
+@pytest.mark.parametrize("n_envs", [4, 16])
+def test_hindsight_waits_for_no_first_episode(n_envs):
+    nothing_changes = partial(make_walk, function=lambda env, seen: [0, 0], length=None)
+    agent = make_quick_agent(
+        DummyVecEnv([nothing_changes] * n_envs), "dqn", exploration_fraction=0.0, max_hop_steps=999
+    )
+    agent.learn(100)
+    assert agent.low_level.replay_buffer.ep_length.max() == 0
+    assert agent.low_level._n_updates > 0
+
+
+def test_a_buffer_keeps_the_goals_of_hops_beside_vec_normalize():
+    def make():
+        both = lambda achieved, rng: [[1, 1]] * len(achieved)  # noqa: E731
+        return AttributeWrapper(Walk(), ["left", "right"], sides, goal_sampler=both)
+
+    venv = VecNormalize(DummyVecEnv([make] * 2), norm_obs_keys=["observation"])
+    agent = make_quick_agent(venv, "dqn").learn(300)
+    buffer = agent.low_level.replay_buffer
+    goals = buffer.observations["desired_goal"][: buffer.pos]
+    assert len(goals) > 50
+    assert not (goals == 1).all(axis=-1).any()  # no hop leads to both sides at once
 
 
 def test_the_entropy_of_sac_stays_below_the_reward_of_a_hop():

@@ -113,13 +113,45 @@ def test_batches_of_a_generator_are_one_set_of_examples():
 
 
 def test_examples_that_do_not_fit_together_are_refused():
-    space = AttributeSpace(["lit"])
+    space, layout = AttributeSpace(["lit"]), ActionLayout.of(spaces.Discrete(2))
     good = walk(40)
     short = Examples(good.observations[:30], good.actions, good.attributes, good.next_attributes)
     with pytest.raises(InvalidData, match="30} rows for 40 actions"):
-        short.checked(space)
+        short.checked(space, layout)
     with pytest.raises(InvalidData, match="at least 20 examples"):
-        walk(5).checked(space)
+        walk(5).checked(space, layout)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_state_that_is_not_finite_is_refused_by_its_row(value):
+    good, layout = walk(40), ActionLayout.of(spaces.Discrete(2))
+    seen = np.array(good.observations)
+    seen[17] = value
+    rows = good.actions, good.attributes, good.next_attributes
+    with pytest.raises(InvalidData, match=r"row 17 of observations\['observation'\]"):
+        Examples(seen, *rows).checked(AttributeSpace(["lit"]), layout)
+    table = IndexedRows(seen, [0, 1, 2, *[17] * 37])
+    with pytest.raises(InvalidData, match=r"row 3 of observations\['observation'\]"):
+        Examples(table, *rows).checked(AttributeSpace(["lit"]), layout)
+
+
+@pytest.mark.parametrize(
+    ("space", "action", "message"),
+    [
+        (spaces.Discrete(4), 4, "row 9 of actions holds 4.0; it must be from 0 to 3"),
+        (spaces.Discrete(4), -1, "row 9 of actions holds -1"),
+        (spaces.Discrete(4), 0.5, "row 9 of actions holds 0.5"),
+        (spaces.Discrete(4), np.nan, "row 9 of actions holds nan"),
+        (spaces.Box(-1, 1, (1,)), 1.1, "row 9 of actions holds 1.1; it must be finite and within"),
+        (spaces.Box(-1, 1, (1,)), np.nan, "row 9 of actions holds nan"),
+        (spaces.Box(-1, 1, (2,)), 0.0, "an action holds 2 numbers; received 1 a row"),
+    ],
+)
+def test_what_is_no_action_is_refused_by_its_row(space, action, message):
+    actions = np.zeros((20, 1))
+    actions[9] = action
+    with pytest.raises(InvalidData, match=message):
+        ActionLayout.of(space).check(actions)
 
 
 # --- models ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +146,9 @@ def build(
     """
     known = _arguments(algorithm)
     _check_names(kwargs, known, algorithm.__name__)
-    options = {**defaults(algorithm, venv), **kwargs, **common}
+    rate = known.get("learning_rate")
+    usual = {"learning_rate": rate} if isinstance(rate, float) else {}
+    options = {**usual, **defaults(algorithm, venv), **kwargs, **common}
     options = {name: value for name, value in options.items() if name in known}
     policy = POLICIES.get(policy, policy) if isinstance(policy, str) else policy
     options["policy_kwargs"] = {
@@ -187,21 +190,19 @@ def _construct(
         ) from error
 
 
-def _arguments(algorithm: Algorithm) -> list[str]:
-    """The names of what an algorithm's constructor takes, beside the policy and environments."""
-    names: list[str] = []
+def _arguments(algorithm: Algorithm) -> dict[str, Any]:
+    """What an algorithm's constructor takes, with the defaults, beside policy and environments."""
+    found: dict[str, Any] = {}
     for kind in algorithm.__mro__:
         parameters = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
-        named = [
-            one.name for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
-        ]
-        names += [name for name in named if name not in _POSITIONAL]
+        named = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+        found = {one.name: one.default for one in named if one.name not in _POSITIONAL} | found
         if len(named) == len(parameters):
             break  # otherwise it hands the rest on to the class that it derives from
-    return names
+    return found
 
 
-def _check_names(kwargs: dict[str, Any], known: list[str], who: str) -> None:
+def _check_names(kwargs: dict[str, Any], known: Iterable[str], who: str) -> None:
     for name in kwargs:
         if name not in known:
             raise InvalidOption(f"{who} takes no {name!r}. {did_you_mean(name, known)}")

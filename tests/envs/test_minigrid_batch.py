@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from minigrid.core.world_object import Ball, Box, Door, Key
 from minigrid.envs import DoorKeyEnv
 from minigrid.wrappers import FullyObsWrapper
-from minigrid_twin import PICK_UP, assert_equal_to_minigrid, curious
+from minigrid_twin import assert_equal_to_minigrid, curious
 
 from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
 from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
@@ -67,29 +67,6 @@ def test_every_id_does_what_minigrid_does(env_id):
 )
 def test_options_of_minigrid_work_as_there(options):
     assert_equal_to_minigrid(DOOR_KEY, n_envs=3, n_steps=20, **options)
-
-
-@pytest.mark.parametrize(
-    "name", ["KeyCorridorS3R3", "UnlockPickup", "BlockedUnlockPickup", "ObstructedMaze-1Dl"]
-)
-def test_picking_up_the_target_wins_as_much_as_in_minigrid(name):
-    env_id = f"MiniGrid-{name}-v0"
-    envs, single = MiniGridVectorEnv(env_id, 2), gym.make(env_id).unwrapped
-    envs.reset(seed=0)
-    single.reset(seed=1)
-    column, row = single.obj.cur_pos
-    single.agent_pos, single.agent_dir = (column - 1, row), 0
-    envs.agents[1] = envs.layouts.geometry.cell(single.agent_pos)
-    envs.directions[1] = 0
-    _, rewards, terminated, _, _ = envs.step(np.array([PICK_UP, PICK_UP]))
-    _, reward, _, _, _ = single.step(PICK_UP)
-    assert rewards.tolist() == [0, reward]
-    assert terminated.tolist() == [False, True]
-
-
-def test_a_target_is_told_from_a_thing_that_looks_the_same():
-    # The key to find and the key of the door may have the same colour.
-    assert_equal_to_minigrid("MiniGrid-KeyCorridorS3R1-v0", n_steps=100, obj_type="key")
 
 
 def test_with_autoreset_disabled_only_the_marked_environments_begin_anew():

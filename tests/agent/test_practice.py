@@ -1,0 +1,178 @@
+"""PracticeVecEnv: segments that hop or explore follow each other; outcomes are counted."""
+
+import numpy as np
+import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv
+from testing_env import GenericTestEnv, three_bits
+
+from gym_attrplan.agent.practice import ChangeDrawer, HopLengths, PracticeSettings, PracticeVecEnv
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.error import InvalidOption
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.outcomes import NOWHERE, HopOutcomes
+from gym_attrplan.wrappers import AttributeWrapper
+
+SPACE = AttributeSpace(["four", "two", "one"])
+ONE, TWO = [-1, -1, 1], [-1, 1, -1]
+
+
+def practice(n=1, seed=0, ends_at=None, limit=None, **settings):
+    """Counters in practice; the count is seen as three bits."""
+
+    def make():
+        env = AttributeWrapper(GenericTestEnv(ends_at=ends_at), SPACE, three_bits)
+        return env
+
+    venv = DummyVecEnv([make] * n)
+    if limit is not None:
+        settings["first_limit"] = limit
+    return PracticeVecEnv(
+        venv,
+        TransitionCounts(SPACE),
+        HopOutcomes(SPACE),
+        settings=PracticeSettings(**settings),
+        rng=np.random.default_rng(seed),
+    )
+
+
+def ask(env, change):
+    """Have the first environment's running hop ask for a change."""
+    env._goals[0] = change
+    env._explores[0] = False
+    env._limits[0] = env.lengths.limit
+
+
+def test_a_hop_ends_when_its_change_holds_whatever_else_changed():
+    env = practice(explore_share=0.0)
+    env.reset()
+    ask(env, TWO)
+    _, rewards, dones, _ = env.step(np.array([1]))  # 001: another bit, and the hop goes on
+    assert (rewards.tolist(), dones.tolist()) == ([0.0], [False])
+    observations, rewards, dones, infos = env.step(np.array([1]))  # 010
+    assert (rewards.tolist(), dones.tolist()) == ([1.0], [True])
+    assert infos[0]["terminal_observation"]["desired_goal"].tolist() == TWO
+    assert infos[0]["TimeLimit.truncated"] is False
+    assert infos[0]["episode"]["l"] == 2
+    assert observations["achieved_goal"].tolist() == [[0, 1, 0]]
+    table = env.outcomes.table()
+    assert (table.attempts.tolist(), table.successes.tolist()) == ([1.0], [1.0])
+    assert env.outcomes.index.vectors(table.end_node).tolist() == [[0, 1, 0]]
+    assert env.outcomes.index.vectors(table.node).tolist() == [[0, 0, 0]]
+
+
+def test_a_hop_whose_time_is_up_failed_where_it_stands_and_is_truncated():
+    env = practice(explore_share=0.0, limit=2)
+    env.reset()
+    ask(env, TWO)
+    for action in (1, 0):
+        _, rewards, dones, infos = env.step(np.array([action]))
+    assert (rewards.tolist(), dones.tolist()) == ([0.0], [True])
+    assert infos[0]["TimeLimit.truncated"] is True
+    table = env.outcomes.table()
+    assert (table.attempts.tolist(), table.successes.tolist()) == ([1.0], [0.0])
+    assert env.outcomes.index.vectors(table.end_node).tolist() == [[0, 0, 1]]
+
+
+def test_a_hop_that_the_episode_did_not_survive_ends_nowhere_and_may_cost():
+    env = practice(explore_share=0.0, ends_at=1, lost_reward=-0.5)
+    env.reset()
+    ask(env, TWO)
+    observations, rewards, dones, infos = env.step(np.array([1]))
+    assert (rewards.tolist(), dones.tolist()) == ([-0.5], [True])
+    assert infos[0]["TimeLimit.truncated"] is False
+    assert infos[0]["terminal_observation"]["achieved_goal"].tolist() == [0, 0, 1]
+    assert observations["achieved_goal"].tolist() == [[0, 0, 0]]
+    assert env.outcomes.table().end_node.tolist() == [NOWHERE]
+
+
+def test_a_change_made_with_the_episodes_last_step_counts():
+    env = practice(explore_share=0.0, ends_at=1)
+    env.reset()
+    ask(env, ONE)
+    _, rewards, _, infos = env.step(np.array([1]))
+    assert rewards.tolist() == [1.0]
+    assert infos[0]["is_success"]
+    assert env.outcomes.table().successes.tolist() == [1.0]
+
+
+def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
+    env = practice(explore_share=1.0, bonus_scale=0.5)
+    observations = env.reset()
+    paid = []
+    for _ in range(9):
+        assert observations["desired_goal"].tolist() == [[-1, -1, -1]]
+        observations, rewards, _, _ = env.step(np.array([1]))
+        paid.append(round(float(rewards[0]), 3))
+    assert paid == [0.5] * 8 + [0.354]  # 0.5 / sqrt(2): once round the counter
+    assert len(env.outcomes) == 0
+
+
+def test_segments_follow_each_other_within_an_episode():
+    env = practice(explore_share=1.0, explore_steps=3)
+    env.reset()
+    dones = [env.step(np.array([1]))[2].tolist()[0] for _ in range(6)]
+    assert dones == [False, False, True] * 2
+    assert env.venv.envs[0].unwrapped.count == 6
+
+
+def test_transitions_of_hops_are_counted_too():
+    env = practice(explore_share=0.0)
+    env.reset()
+    env.step(np.array([1]))
+    assert env.counts.visits([0, 0, 0], [0, 0, 1]).tolist() == [1.0]
+
+
+def test_changes_are_drawn_by_need_and_never_ask_for_what_holds():
+    outcomes = HopOutcomes(SPACE)
+    for change, made in ((ONE, True), (TWO, False)):  # sure, and hopeless
+        outcomes.record([[0, 0, 0]] * 200, [change] * 200, [[0, 0, 0]] * 200, made=made, n_steps=1)
+    drawer = ChangeDrawer(outcomes, floor=0.0, rng=np.random.default_rng(0))
+    drawer.see(np.array([[0, 0, 0], [1, 1, 1]]))
+    drawn = drawer.draw(np.zeros((400, 3), np.int8))
+    assert (drawn == 0).sum() == 0
+    assert ((drawn == [1, -1, -1]).all(axis=1)).mean() > 0.95
+
+
+def test_where_nothing_else_was_ever_seen_there_is_no_change_to_ask_for():
+    drawer = ChangeDrawer(HopOutcomes(SPACE), floor=0.1, rng=np.random.default_rng(0))
+    drawer.see(np.zeros((1, 3), np.int8))
+    assert drawer.draw(np.zeros((2, 3), np.int8)).tolist() == [[-1] * 3] * 2
+
+
+def test_limit_and_discount_follow_the_lengths_of_hops_that_worked():
+    lengths = HopLengths(first_limit=50, limits=(16, 200))
+    lengths.add(np.full(99, 3))
+    assert (lengths.limit, lengths.discount) == (50, 0.99)
+    lengths.add(np.full(1, 3))
+    assert lengths.limit == 16
+    assert lengths.discount == pytest.approx(1 - 1 / 12)
+    lengths.add(np.full(4_000, 90))
+    assert (lengths.limit, lengths.discount) == (200, 0.99)
+
+
+def test_returned_arrays_are_not_touched_again():
+    env = practice(n=3, explore_steps=2)
+    seen = [env.reset()]
+    kept = [{key: rows.copy() for key, rows in seen[0].items()}]
+    for step in range(12):
+        observations, *_ = env.step(np.array([1, 0, step % 2]))
+        seen.append(observations)
+        kept.append({key: rows.copy() for key, rows in observations.items()})
+    for one, copy in zip(seen, kept, strict=True):
+        for key, rows in one.items():
+            np.testing.assert_array_equal(rows, copy[key])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"explore_share": 1.5},
+        {"explore_steps": 0},
+        {"bonus_scale": -1.0},
+        {"lost_reward": 0.5},
+        {"limits": (20, 10)},
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(InvalidOption, match=next(iter(wrong))):
+        PracticeSettings(**wrong)

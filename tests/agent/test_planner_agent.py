@@ -164,7 +164,7 @@ HOPPERS = {
     "ppo": {"n_steps": 32, "batch_size": 128},
     "a2c": {"learning_rate": 5e-3},
     "reinforce": {"n_steps": 32, "learning_rate": 5e-3},
-    "dqn": {"learning_starts": 100},
+    "dqn": {"learning_starts": 100, "train_freq": 1},
 }
 
 

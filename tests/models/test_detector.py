@@ -56,7 +56,7 @@ def test_the_report_counts_errors_by_name_and_for_the_full_set(square):
     assert (report.n_labels, report.n_held_out) == (600, 60)
     assert list(report.errors) == ["right", "up"]
     assert max(report.errors.values()) <= report.full_set_error <= sum(report.errors.values())
-    assert report.full_set_error < 0.1
+    assert report.full_set_error < 0.2
 
 
 @pytest.mark.learning

@@ -52,8 +52,8 @@ def test_where_success_is_chance_it_says_how_likely(seed):
     model = SuccessModel(PLACES, device="cpu", seed=seed)
     report = model.fit(rows, rng.random(4_000) < likely)
     clear = np.abs(rows["observation"][:, 0] - 0.5) > 0.2  # a network's step is not a sharp one
-    assert np.abs(model.predict(rows) - likely)[clear].mean() < 0.08
-    assert report.calibration_error_after < 0.15
+    assert np.abs(model.predict(rows) - likely)[clear].mean() < 0.12
+    assert report.calibration_error_after < 0.2  # of 400 attempts in bins
 
 
 @pytest.mark.learning

@@ -213,7 +213,6 @@ def test_cost_is_by_what_is_missing_seeds_cores_and_speed(monkeypatch):
     [
         (["stacks"], "a part is one of ['blocks', 'blocks-continuous', 'grids', 'build-order'"),
         (["grids", "--scale", "huge"], "a scale is one of ['quick', 'full']; received 'huge'"),
-        (["grids", "--seeds", "0"], "at least one seed is needed; received 0"),
     ],
 )
 def test_what_there_is_not_is_refused_in_a_line(tmp_path, capsys, arguments, message):
@@ -221,6 +220,14 @@ def test_what_there_is_not_is_refused_in_a_line(tmp_path, capsys, arguments, mes
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_no_seed_at_all_is_refused(tmp_path, capsys):
+    with pytest.raises(InvalidOption, match="at least one seed is needed; received 0"):
+        reproduce("grids", seeds=0, out=tmp_path / "out")
+    with pytest.raises(SystemExit):
+        main(["reproduce", "grids", "--seeds", "0"])
+    assert "--seeds" in capsys.readouterr().err
 
 
 def test_outside_a_checkout_it_says_where_the_scripts_are(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
@@ -191,12 +191,16 @@ class VectorEnvAdapter(VecEnv):
             raise dead_workers(self.envs.unwrapped.processes) from error  # type: ignore[attr-defined]
 
     def _ask_each(self, name: str, indices: VecEnvIndices, *args: Any, **kwargs: Any) -> list[Any]:
-        """What each environment of a sync or async vector answers."""
+        """What each environment of a sync or async vector answers; an async one asks all."""
         vector: Any = self.envs.unwrapped
         if not hasattr(vector, "call"):
             raise AttributeError(f"{self.envs} has no attribute {name!r}.")
+        wanted = list(self._get_indices(indices))
+        if isinstance(vector, SyncVectorEnv):
+            found = [vector.envs[i].get_wrapper_attr(name) for i in wanted]
+            return [one(*args, **kwargs) if callable(one) else one for one in found]
         answers = vector.call(name, *args, **kwargs)
-        return [answers[i] for i in self._get_indices(indices)]
+        return [answers[i] for i in wanted]
 
 
 def find_layer(envs: VectorEnv[Any, Any, Any], name: str) -> Any:

@@ -1,13 +1,14 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
+from testing_env import GenericTestEnv, three_bits
 
-from gym_attrplan import AttributeVectorWrapper, TerminalHerReplayBuffer
+from gym_attrplan import AttributeVectorWrapper, AttributeWrapper, TerminalHerReplayBuffer
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
 from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.models import WordsExtractor
@@ -109,6 +110,19 @@ def test_methods_are_called_once_for_the_batch():
     (ended,) = envs.env_method("compute_terminated", achieved, achieved, [{}] * 7, indices=[0])
     assert rewards.tolist() == [1.0] * 7
     assert ended.tolist() == [True] * 7
+
+
+def test_a_method_meant_for_one_environment_reaches_no_other():
+    def make():
+        bits = ["four", "two", "one"]
+        return AttributeWrapper(GenericTestEnv(), bits, three_bits, terminate_on_success=False)
+
+    envs = SyncVectorEnv([make] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+    venv = VectorEnvAdapter(envs)
+    venv.reset()
+    venv.env_method("truncate_episode", indices=[1])
+    assert venv.step(np.array([0, 0, 0]))[2].tolist() == [False, True, False]
+    assert venv.get_attr("terminate_on_success", indices=[2]) == [False]
 
 
 def test_attributes_are_found_in_every_layer_and_set_for_all():

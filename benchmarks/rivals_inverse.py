@@ -18,6 +18,7 @@ from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.envs.blocks.tasks import hold, thin
 from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.models import Examples, InverseModel
+from gym_attrplan.models.actions import ActionLayout
 
 LENGTH = 8
 """Drops of an episode: the paper's multi-step tasks take three to eight."""
@@ -33,7 +34,7 @@ FIT = {"updates": 7_500_000, "learning_rate": 6e-3}
 class GoalExamples(Examples):
     """Examples whose ``next_attributes`` are goals, in which some attributes may be free."""
 
-    def checked(self, space: AttributeSpace) -> Self:
+    def checked(self, space: AttributeSpace, layout: ActionLayout) -> Self:
         """Itself: the environment made them."""
         return self
 

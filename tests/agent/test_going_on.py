@@ -71,6 +71,9 @@ CASES = {
 }
 
 
+QUICK = ("ppo", "dqn", "inverse", "inverse, pictures")
+"""What every test run holds to the law; the others wait for the slow one."""
+
 STEPS = {"inverse, pictures": 100}  # pictures take their time
 
 
@@ -98,7 +101,10 @@ def assert_same(one, other):
             np.testing.assert_array_equal(array, theirs.arrays[group][name], f"{group} {name}")
 
 
-@pytest.mark.parametrize("case", CASES)
+LAW = [case if case in QUICK else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+
+
+@pytest.mark.parametrize("case", LAW)
 def test_a_saved_and_loaded_agent_learns_on_as_if_never_paused(case, tmp_path):
     agent = make_agent(case).learn(STEPS.get(case, 600))
     agent.save(tmp_path / "agent", include=("attempts", "examples", "replay_buffer"))

@@ -170,5 +170,5 @@ def test_it_balances_the_pole(baseline, seed):
     env = make_vec_env("CartPole-v1", 8, seed=seed)
     options = {"use_rms_prop": False, "seed": seed, **POLES[baseline]}
     model = make(env, baseline=baseline, **options).learn(150_000)
-    # Of 500; chance is 22. The gradient is noisy: the last steps cost one run in ten the record.
+    # Of 500; chance is 22. A wide margin: the gradient is noisy, and some seeds end well below 450.
     assert evaluate_policy(model, env, n_eval_episodes=20)[0] >= 200

@@ -159,7 +159,7 @@ def test_an_unknown_baseline_is_refused():
 
 POLES = {
     "moment": {"n_steps": 128, "learning_rate": LinearSchedule(5e-3, 0.0, 1.0)},
-    "value": {"n_steps": 64, "learning_rate": 3e-3},
+    "value": {"n_steps": 64, "learning_rate": LinearSchedule(3e-3, 0.0, 1.0)},
 }
 
 

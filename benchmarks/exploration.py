@@ -44,6 +44,7 @@ def explore(method: str, seed: int, total_timesteps: int, n_envs: int) -> None:
         as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"size": SIZE}),
         seed=seed,
         device="cpu",
+        hops="neighbours",
         exploration=METHODS[method],
         exploration_fraction=1.0,
         exploration_kwargs={} if method == "random" else {"n_steps": 64, "batch_size": 1_024},

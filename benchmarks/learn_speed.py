@@ -37,7 +37,13 @@ def plain_ppo() -> PPO:
 
 def agent_that_has_explored() -> AttributePlannerAgent:
     agent = AttributePlannerAgent(
-        "MultiInputPolicy", ENV_ID, n_envs=N_ENVS, seed=0, device="cpu", exploration="random"
+        "MultiInputPolicy",
+        ENV_ID,
+        hops="neighbours",
+        n_envs=N_ENVS,
+        seed=0,
+        device="cpu",
+        exploration="random",
     )
     agent.options = replace(agent.options, exploration_fraction=1.0)
     agent.learn(100_000)

@@ -194,7 +194,8 @@ def train(env_id: str, method: str, budget: int, seed: int, device: str) -> Any:
     if method == "random":
         return RandomModel(venv, seed=seed)
     if method == "ap":
-        agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **world.agent)
+        options = {"hops": "neighbours", **world.agent}
+        agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **options)
         return agent.learn(budget)
     model = build_rival(method, venv, **common)
     if isinstance(model, SAC):

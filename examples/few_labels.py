@@ -67,7 +67,12 @@ def main(
     for name, values in {"detector": believed, "truth": truth}.items():
         worlds = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
         agent = AttributePlannerAgent(
-            "MultiInputPolicy", worlds, low_level="dqn", practice="need", seed=0
+            "MultiInputPolicy",
+            worlds,
+            hops="neighbours",
+            low_level="dqn",
+            practice="need",
+            seed=0,
         )
         agent.learn(total_timesteps, progress_bar=True)
         tests = make_vec_env(make_env, min(50, n_tasks), env_kwargs={"values": values})

@@ -40,6 +40,7 @@ def main(total_timesteps: int = 1_000_000, n_envs: int = 32, n_tasks: int = 200)
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
         worlds,
+        hops="neighbours",
         practice="need",
         step_penalty=0.0,
         low_level_kwargs=far,

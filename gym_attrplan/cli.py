@@ -75,7 +75,7 @@ def _add_agent_commands(commands: Any) -> None:
     train.add_argument(
         "--n-envs",
         type=_at_least(1),
-        help="environments to train in; default: 512 if the id has a batched twin, else 16",
+        help="environments to train in; default: 64 if they are made as one batch, else 32",
     )
     train.add_argument("--config", type=Path, metavar="YML", help="hyper-parameters by id")
     train.add_argument("--save", type=Path, default=Path("agent.zip"), metavar="ZIP")
@@ -87,7 +87,14 @@ def _add_agent_commands(commands: Any) -> None:
     _add_env_arguments(evaluate)
     _add_agent_argument(evaluate)
     evaluate.add_argument("--n-tasks", type=_at_least(1), default=1_000)
-    evaluate.add_argument("--planner", nargs="+", default=["robust"], help="robust, paper")
+    evaluate.add_argument(
+        "--goal",
+        action="append",
+        metavar="GOAL",
+        help="such as 'switch 1=red'; may be repeated; default: the environment's own tasks, or "
+        "whatever the agent knows",
+    )
+    evaluate.add_argument("--planner", nargs="+", help="robust, paper; default: the agent's own")
     evaluate.set_defaults(run=_evaluate)
 
     plan = commands.add_parser("plan", help="print an agent's plan from a start to a goal")
@@ -231,17 +238,19 @@ def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:
 def _evaluate(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
     from gym_attrplan.agent.evaluation import evaluate_tasks
-    from gym_attrplan.agent.worlds import as_vec_env, has_batched_twin
+    from gym_attrplan.agent.worlds import as_vec_env
 
     agent = AttributePlannerAgent.load(options.agent)
-    kwargs = _trained_kwargs(agent, options)
-    many = range(1, 251) if has_batched_twin(options.env) else [1]
-    n_envs = max(n for n in many if options.n_tasks % n == 0)
-    for planner in options.planner:
-        agent.set_planner(planner)
-        venv = as_vec_env(options.env, n_envs=n_envs, env_kwargs=kwargs)
-        result = evaluate_tasks(agent, venv, n_tasks=options.n_tasks, seed=options.seed)
-        print(f"{options.env} {planner}: {result}, {result.n_steps.mean():.1f} steps on average")
+    venv = as_vec_env(options.env, env_kwargs=_trained_kwargs(agent, options))
+    for planner in options.planner or [None]:
+        if planner is not None:
+            agent.set_planner(planner)
+        result = evaluate_tasks(
+            agent, venv, n_tasks=options.n_tasks, goals=options.goal, seed=options.seed
+        )
+        name = options.env if planner is None else f"{options.env} {planner}"
+        print(f"{name}: {result}, {result.n_steps.mean():.1f} steps on average")
+        print(result.table())
 
 
 def _plan(options: argparse.Namespace) -> None:

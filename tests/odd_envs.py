@@ -14,11 +14,11 @@ from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 TINY = {"n_steps": 16, "batch_size": 32}
 REPLAY = {"learning_starts": 40, "buffer_size": 2_000, "batch_size": 32, "gradient_steps": 1}
 QUICK: dict[str, dict[str, Any]] = {
-    "ppo": {"low_level_kwargs": TINY, "exploration_kwargs": TINY},
-    "a2c": {"exploration_kwargs": TINY},
-    "reinforce": {"low_level_kwargs": {"n_steps": 16}, "exploration_kwargs": TINY},
-    "dqn": {"low_level_kwargs": REPLAY, "exploration_kwargs": TINY},
-    "sac": {"low_level_kwargs": REPLAY, "exploration_kwargs": TINY},
+    "ppo": {"low_level_kwargs": TINY},
+    "a2c": {},
+    "reinforce": {"low_level_kwargs": {"n_steps": 16}},
+    "dqn": {"low_level_kwargs": REPLAY},
+    "sac": {"low_level_kwargs": REPLAY},
     "inverse": {"low_level_kwargs": {"max_epochs": 2}},
 }
 """Options with which a few hundred steps are several rollouts of each algorithm."""
@@ -83,8 +83,9 @@ def make_walk(function: Any = sides, names: Any = ("left", "right"), **arguments
 
 
 def make_agent(env: Any, low_level: str = "ppo", **options: Any) -> AttributePlannerAgent:
-    """An agent that trains quickly."""
-    options = {**QUICK[low_level], **options}
+    """An agent that trains quickly, also where it explores first."""
+    first = low_level != "inverse" and options.get("hops") == "neighbours"
+    options = {**QUICK[low_level], **({"exploration_kwargs": TINY} if first else {}), **options}
     return AttributePlannerAgent(
         "MultiInputPolicy", env, low_level=low_level, seed=0, device="cpu", **options
     )

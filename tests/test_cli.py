@@ -64,21 +64,16 @@ def test_env_kwargs_must_be_a_json_object(capsys, text):
     assert "not" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """An agent trained on the command line, by a config."""
+def train_by_config(folder, agent):
+    """The file of an agent trained on the command line, by a config."""
     torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("cli")
     config = folder / "config.yml"
     config.write_text(
         "AttrCrafting-v0:\n"
-        "  total_timesteps: 8_000\n"
-        "  n_envs: 16\n"
+        "  total_timesteps: 20_000\n"
+        "  n_envs: 64\n"
         "  env_kwargs: {max_episode_steps: 100}\n"
-        "  agent:\n"
-        "    exploration: random\n"
-        "    exploration_fraction: 0.5\n"
-        "    low_level_kwargs: {n_steps: 64}\n"
+        f"  agent: {agent}\n"
     )
     path = folder / "agent.zip"
     arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config), "--save", str(path)]
@@ -86,13 +81,42 @@ def saved(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return train_by_config(tmp_path_factory.mktemp("cli"), "{low_level_kwargs: {n_steps: 64}}")
+
+
 def test_train_saves_an_agent_that_evaluate_gives_tasks(saved, capsys):
     arguments = ["evaluate", "--env", "AttrCrafting-v0", "--agent", str(saved)]
-    assert main([*arguments, "--n-tasks", "20", "--planner", "robust", "paper"]) == 0
+    assert main([*arguments, "--n-tasks", "20"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("AttrCrafting-v0 robust: ")
-    assert lines[1].startswith("AttrCrafting-v0 paper: ")
+    assert lines[0].startswith("AttrCrafting-v0: ")
     assert "of 20 tasks" in lines[0]
+    assert lines[1] == "solved  tasks  steps  goal"
+
+
+def test_evaluate_gives_the_goals_that_it_is_told(saved, capsys):
+    arguments = ["evaluate", "--env", "AttrCrafting-v0", "--agent", str(saved)]
+    assert main([*arguments, "--n-tasks", "20", "--goal", "wood", "--goal", "iron"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[-1] for line in lines[2:4]} == {"wood", "iron"}
+    assert lines[4] == "solved  tasks  steps  hops"
+    assert main([*arguments, "--goal", "gold leaf"]) == 1
+    assert "no attribute named 'gold leaf'" in capsys.readouterr().err
+
+
+def test_evaluate_compares_planners_of_whole_descriptions(saved, tmp_path, capsys):
+    first = "{hops: neighbours, exploration: random, low_level_kwargs: {n_steps: 64}}"
+    path = train_by_config(tmp_path, first)
+    planners = ["--n-tasks", "20", "--planner", "robust", "paper"]
+    capsys.readouterr()
+    evaluate = ["evaluate", "--env", "AttrCrafting-v0", "--agent"]
+    assert main([*evaluate, str(path), *planners]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = [line.split(":")[0] for line in lines if "of 20 tasks" in line]
+    assert found == ["AttrCrafting-v0 robust", "AttrCrafting-v0 paper"]
+    assert main([*evaluate, str(saved), *planners]) == 1
+    assert "make it with hops='neighbours'" in capsys.readouterr().err
 
 
 def test_plan_prints_the_way_in_words(saved, capsys):
@@ -123,7 +147,7 @@ def test_ready_attributes_serve_every_command(tmp_path, capsys):
     assert main([*train, "--total-timesteps", "3000"]) == 0
     assert main(["evaluate", "--env", "FrozenLake-v1", "--agent", path, "--n-tasks", "2"]) == 0
     assert main(["plan", "--env", "FrozenLake-v1", "--agent", path]) == 0
-    assert "FrozenLake-v1 robust: " in capsys.readouterr().out
+    assert "FrozenLake-v1: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -150,7 +174,7 @@ def test_train_says_that_an_environment_has_no_attributes(capsys):
 def test_tensorboard_is_written_to_during_training(tmp_path):
     config = tmp_path / "config.yml"
     config.write_text(
-        "AttrCrafting-v0:\n  agent: {exploration: random, low_level_kwargs: {n_steps: 16}}\n"
+        "AttrCrafting-v0:\n  agent: {max_hop_steps: 20, low_level_kwargs: {n_steps: 16}}\n"
     )
     arguments = ["train", "--env", "AttrCrafting-v0", "--config", str(config), "--no-progress"]
     arguments += ["--tensorboard-log", str(tmp_path / "log"), "--save", str(tmp_path / "a.zip")]

@@ -65,6 +65,46 @@ def test_a_file_imports_only_from_rooms_to_its_left(path):
     assert rooms_imported(path) <= MAY_IMPORT[room_of(path)]
 
 
+def file_of(name: str) -> Path | None:
+    """The file that a dotted name is, or is in."""
+    parts = name.split(".")[1:]
+    for n in range(len(parts), 0, -1):
+        for path in (PACKAGE.joinpath(*parts[:n]).with_suffix(".py"), PACKAGE.joinpath(*parts[:n])):
+            if path.is_file():
+                return path
+            if (path / "__init__.py").is_file():
+                return path / "__init__.py"
+    return None
+
+
+def imports_in_room(paths: list[Path]) -> dict[Path, set[Path]]:
+    """File → the files of its own room that it imports, under ``TYPE_CHECKING`` too."""
+    found = {}
+    for path in paths:
+        names = [name for name in imported_modules(path) if name.startswith("gym_attrplan.")]
+        files = {file for file in map(file_of, names) if file is not None}
+        found[path] = {file for file in files & set(paths) if room_of(file) == room_of(path)}
+    return found
+
+
+def circle(imports: dict[Path, set[Path]]) -> list[str]:
+    """Names of files that are left when those are taken away, again and again, that need none."""
+    left = {path: files - {path} for path, files in imports.items()}
+    while done := {path for path, files in left.items() if not files}:
+        left = {path: files - done for path, files in left.items() if path not in done}
+    return sorted(path.name for path in left)
+
+
+@pytest.mark.parametrize("room", sorted({room_of(path) for path in FILES}))
+def test_nothing_runs_in_a_circle_inside_a_room(room):
+    assert circle(imports_in_room([path for path in FILES if room_of(path) == room])) == []
+
+
+def test_the_walk_sees_a_circle():
+    one, two, three = (Path(name) for name in "abc")
+    assert circle({one: {two}, two: {one}, three: set()}) == ["a", "b"]
+
+
 @pytest.mark.parametrize("room", LIGHT)
 def test_light_rooms_do_not_load_torch(room):
     code = (

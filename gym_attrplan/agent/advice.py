@@ -11,10 +11,17 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.graph import Planner, TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.graph.plan import describe_change
 
 MIN_ATTEMPTS = 100
 """Fewer attempts say nothing about whether hops can be learned."""
+
+MAX_ADVICE = 5
+"""Values that no hop reaches are named one by one, up to so many."""
+
+STEPS_EACH = 20
+"""Steps of training that a description takes at least, to be left and come back to once."""
 
 MIN_SUCCESS = 0.02
 """Below this share of attempts hops do not succeed; by chance alone a few always do."""
@@ -63,15 +70,14 @@ def on_exploring(counts: TransitionCounts) -> list[str]:
     return advice
 
 
-def on_hopping(counts: TransitionCounts, *, max_hop_steps: int) -> list[str]:
+def on_hopping(n_attempts: float, n_reached: float, *, max_hop_steps: int) -> list[str]:
     """Whether the hop policy arrives anywhere.
 
     Args:
-        counts: The graph with the policy's attempts.
+        n_attempts: Its newest attempts.
+        n_reached: Those that arrived.
         max_hop_steps: The longest hop it was given.
     """
-    edges = counts.edges()
-    n_attempts, n_reached = float(edges.attempts.sum()), float(edges.successes.sum())
     if n_attempts < MIN_ATTEMPTS or n_reached >= MIN_SUCCESS * n_attempts:
         return []
     return [
@@ -79,6 +85,54 @@ def on_hopping(counts: TransitionCounts, *, max_hop_steps: int) -> list[str]:
         f"allow hops of more than max_hop_steps={max_hop_steps} steps, or add attributes that "
         "make hops shorter; the observation must show what the attributes speak of."
     ]
+
+
+def on_practice(
+    counts: TransitionCounts, outcomes: HopOutcomes, *, n_steps: int, max_hop_steps: int
+) -> list[str]:
+    """What practice of changes has come to: hops that never work, too much to learn at once.
+
+    Args:
+        counts: Every transition that was seen.
+        outcomes: What hops did.
+        n_steps: Steps of training.
+        max_hop_steps: The longest hop there is.
+
+    Example:
+        >>> from gym_attrplan.attributes import AttributeSpace
+        >>> space = AttributeSpace(["key", "door"])
+        >>> counts, outcomes = TransitionCounts(space), HopOutcomes(space)
+        >>> _ = counts.record([[0, 0], [1, 0]], [[1, 0], [1, 1]])
+        >>> outcomes.record([[0, 0]] * 40, [[1, -1]] * 40, [[1, 0]] * 40, made=True, n_steps=4)
+        >>> on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=12)
+        ["'door' was seen, but no hop to it ever worked (0 attempts). Train longer; ..."]
+    """
+    table = outcomes.table()
+    n_attempts, n_reached = float(table.attempts.sum()), float(table.successes.sum())
+    advice = on_hopping(n_attempts, n_reached, max_hop_steps=max_hop_steps)
+    space, n_nodes = counts.space, counts.n_nodes
+    if advice or not n_nodes:
+        return advice
+    vectors, edges = counts.index.vectors(np.arange(n_nodes)), counts.edges()
+    before, after = vectors[edges.source], vectors[edges.target]
+    for column, name in enumerate(space.names):
+        came_about = after[before[:, column] != after[:, column], column]
+        for value in np.unique(came_about).tolist():
+            goal = np.full(len(space), FREE, space.dtype)
+            goal[column] = value
+            tried, made = outcomes.attempts_at(goal)
+            if made < 1.0 and len(advice) < MAX_ADVICE:
+                advice.append(
+                    f"{space.describe(goal)!r} was seen, but no hop to it ever worked "
+                    f"({tried:,.0f} attempts). Train longer; or add an attribute for a step on the "
+                    f"way to it, or leave {name!r} out."
+                )
+    if n_nodes * STEPS_EACH > n_steps:
+        advice.append(
+            f"there are {n_nodes:,} descriptions, more than {n_steps:,} steps can cover (about "
+            f"{STEPS_EACH} each). Train longer, or name fewer attributes or coarser values."
+        )
+    return advice
 
 
 def on_goal(planner: Planner, achieved: npt.ArrayLike, goal: GoalLike) -> str:

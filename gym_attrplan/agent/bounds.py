@@ -14,7 +14,8 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.explore import EXPLORATIONS
-from gym_attrplan.agent.low_level import defaults, find_algorithm
+from gym_attrplan.agent.learners import find_algorithm
+from gym_attrplan.agent.low_level import change_defaults, defaults
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.error import InvalidOption
 
@@ -39,10 +40,13 @@ def check_buffers(options: AgentOptions, venv: VecEnv, *, max_bytes: int) -> Non
     learners: list[tuple[Any, dict[str, Any]]] = []
     if not options.is_inverse:
         learners.append((find_algorithm(options.low_level), options.low_level_kwargs))
-    if EXPLORATIONS[options.exploration] is not None:
+    if EXPLORATIONS[options.exploration] is not None and not options.asks_for_changes:
         learners.append((PPO, options.exploration_kwargs))
     for algorithm, kwargs in learners:
-        name, n_steps = _steps_kept(algorithm, {**defaults(algorithm, venv), **kwargs}, venv)
+        usual = defaults(algorithm, venv)
+        if options.asks_for_changes:
+            usual |= change_defaults(algorithm, venv)
+        name, n_steps = _steps_kept(algorithm, {**usual, **kwargs}, venv)
         n_bytes = n_steps * _step_bytes(algorithm, venv)
         if n_bytes > max_bytes:
             raise InvalidOption(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,8 +14,16 @@ from rich.progress import track
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import random_actions
-from gym_attrplan.agent.worlds import attribute_space
+from gym_attrplan.agent.worlds import attribute_space, set_everywhere
+from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.wrappers.goals import GivenGoals
+
+_NO_PLAN = np.iinfo(np.int64).max
+
+_MAX_GOALS = 1_000
+"""Of more descriptions than these, so many are drawn as goals."""
 
 _MAX_LEFT_OUT = 1_000
 """Goals that hold at the start, in a row, before a world is taken to draw no others."""
@@ -63,10 +73,14 @@ class TaskResult:
     Attributes:
         solved: ``(n,)`` which tasks were.
         n_steps: ``(n,)`` steps taken on each.
+        goals: The goal of each, in words.
+        n_hops: ``(n,)`` hops that the plan had at the start; -1 without a plan or an agent.
     """
 
     solved: npt.NDArray[np.bool_]
     n_steps: npt.NDArray[np.int64]
+    goals: tuple[str, ...] = ()
+    n_hops: npt.NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -91,6 +105,34 @@ class TaskResult:
     def __str__(self) -> str:
         low, high = self.interval
         return f"{self.rate:.1%} of {self.n:,} tasks ({low:.1%} to {high:.1%})"
+
+    def table(self) -> str:
+        """A line for each goal, the least often met first, and for each length of plan.
+
+        Example:
+            >>> print(TaskResult(np.array([True, False, True]), np.array([4, 9, 2]),
+            ...                  ("door", "door", "key"), np.array([2, 2, 1])).table())
+            solved  tasks  steps  goal
+             50.0%      2    6.5  door
+            100.0%      1    2.0  key
+            solved  tasks  steps  hops
+            100.0%      1    2.0  1
+             50.0%      2    6.5  2
+        """
+        lines = self._lines("goal", np.array(self.goals), by_rate=True)
+        if self.n_hops is not None:
+            lines += self._lines("hops", np.where(self.n_hops < 0, _NO_PLAN, self.n_hops))
+        return "\n".join(lines)
+
+    def _lines(self, title: str, groups: npt.NDArray[Any], *, by_rate: bool = False) -> list[str]:
+        found = []
+        for group in np.unique(groups):
+            rows = groups == group
+            name = "no plan" if group == _NO_PLAN else group
+            rate, n_steps = self.solved[rows].mean(), self.n_steps[rows].mean()
+            found.append((rate, f"{rate:6.1%} {rows.sum():6,} {n_steps:6.1f}  {name}"))
+        found = sorted(found, key=lambda one: one[0]) if by_rate else found
+        return [f"solved  tasks  steps  {title}", *(line for _, line in found)]
 
 
 def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
@@ -120,6 +162,7 @@ def evaluate_tasks(
     venv: VecEnv,
     *,
     n_tasks: int = 1_000,
+    goals: Sequence[GoalLike] | None = None,
     seed: int = 0,
     deterministic: bool = True,
     truth: str | None = None,
@@ -127,14 +170,18 @@ def evaluate_tasks(
 ) -> TaskResult:
     """Give a model tasks and see which it solves.
 
-    The environment's own sampler draws the tasks. Those that hold at the start are left out. Every
-    world gets the same number of tasks, since counting whatever ends first would favour short ones.
+    Goals are those given, or the environment's own sampler draws them. An environment without one
+    would draw what it has just been in itself, which flatters; an agent is then asked for the
+    descriptions that it knows, each as often as any other. Tasks that hold at the start are left
+    out. Every world gets the same number of tasks, give or take one, since counting whatever ends
+    first would favour short ones.
 
     Args:
         model: The agent or any SB3 model.
         venv: Worlds that end an episode on success; their step limit is the tasks'.
-        n_tasks: How many tasks, a multiple of the number of worlds.
-        seed: Of the worlds.
+        n_tasks: How many tasks.
+        goals: What to ask for, in any form; each as often as any other.
+        seed: Of the worlds and goals.
         deterministic: Whether to take the likeliest actions.
         truth: Key of the infos that holds the true attributes, where a detector's word decides
             what the model sees: an episode ends when the goal is believed to be met, and is
@@ -142,27 +189,81 @@ def evaluate_tasks(
         progress_bar: Whether to show a bar.
 
     Raises:
-        InvalidOption: If the number of tasks does not divide evenly among the worlds.
+        InvalidOption: If there is no task.
+        InvalidGoal: If a goal does not belong to the attributes.
         InvalidEnvironment: If a world draws nothing but goals that hold at the start.
     """
-    per_world, rest = divmod(n_tasks, venv.num_envs)
-    if rest or per_world < 1:
-        raise InvalidOption(
-            f"n_tasks must be a multiple of the {venv.num_envs} worlds; received {n_tasks}."
-        )
+    if n_tasks < 1:
+        raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
+    space = attribute_space(venv)
+    wanted = None if goals is None else np.stack([space.goal(goal) for goal in goals])
+    if wanted is None and _draws_what_it_saw(venv):
+        wanted = _known_goals(model, seed)
+    with asking_for(venv, wanted):
+        return _run_tasks(
+            model, venv, n_tasks, seed=seed, deterministic=deterministic, truth=truth,
+            show=progress_bar,
+        )  # fmt: skip
+
+
+@contextmanager
+def asking_for(venv: VecEnv, goals: IntArray | None) -> Iterator[None]:
+    """Have new episodes ask for one of the goals; None leaves the worlds as they are."""
+    if goals is None:
+        yield
+        return
+    before = venv.get_attr("goal_sampler")[0]
+    set_everywhere(venv, "goal_sampler", GivenGoals(goals))
+    try:
+        yield
+    finally:
+        set_everywhere(venv, "goal_sampler", before)
+
+
+def _draws_what_it_saw(venv: VecEnv) -> bool:
+    return venv.has_attr("goal_sampler") and venv.get_attr("goal_sampler", [0])[0] is None
+
+
+def _known_goals(model: Any, seed: int) -> IntArray | None:
+    """Descriptions that an agent knows, or some of them; None if it knows none or is no agent."""
+    counts = getattr(model, "counts", None)
+    if counts is None or counts.n_nodes < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(counts.n_nodes)[:_MAX_GOALS]
+    vectors: IntArray = counts.index.vectors(chosen)
+    return vectors
+
+
+def _run_tasks(
+    model: Any,
+    venv: VecEnv,
+    n_tasks: int,
+    *,
+    seed: int,
+    deterministic: bool,
+    truth: str | None,
+    show: bool,
+) -> TaskResult:
     space = attribute_space(venv)
     venv.seed(seed)
     observations: Any = venv.reset()
     state, starts = None, np.ones(venv.num_envs, np.bool_)
-    left = np.full(venv.num_envs, per_world)
+    left = np.full(venv.num_envs, n_tasks // venv.num_envs)
+    left[: n_tasks % venv.num_envs] += 1
     length = np.zeros(venv.num_envs, np.int64)
     left_out = np.zeros(venv.num_envs, np.int64)
+    n_hops = np.full(venv.num_envs, -1)
     counts = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
     solved: list[bool] = []
     n_steps: list[int] = []
-    ticks = iter(track(range(n_tasks), "evaluate", disable=not progress_bar))
+    asked: list[str] = []
+    planned: list[int] = []
+    ticks = iter(track(range(n_tasks), "evaluate", disable=not show))
     while left.any():
         goals = observations["desired_goal"]
+        for i in np.flatnonzero(starts & counts & (left > 0)):
+            n_hops[i] = _plan_length(model, observations["achieved_goal"][i], goals[i])
         actions, state = model.predict(observations, state, starts, deterministic)
         observations, _, starts, infos = venv.step(actions)
         length += 1
@@ -173,6 +274,8 @@ def evaluate_tasks(
                     met = met and space.matches(infos[i][truth], goals[i])
                 solved.append(bool(met))
                 n_steps.append(int(length[i]))
+                asked.append(space.describe(goals[i]))
+                planned.append(int(n_hops[i]))
                 left[i] -= 1
                 next(ticks, None)
             length[i] = 0
@@ -181,4 +284,12 @@ def evaluate_tasks(
                 raise _no_tasks(space.describe(goals[i]))
         fresh = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
         counts = np.where(starts, fresh, counts)
-    return TaskResult(np.array(solved), np.array(n_steps))
+    hops = np.array(planned) if hasattr(model, "navigator") else None
+    return TaskResult(np.array(solved), np.array(n_steps), tuple(asked), hops)
+
+
+def _plan_length(model: Any, achieved: IntArray, goal: IntArray) -> int:
+    """Hops of an agent's plan; -1 without one."""
+    navigator = getattr(model, "navigator", None)
+    plan = None if navigator is None else navigator.plan(achieved, goal)
+    return -1 if plan is None else len(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,15 @@ from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecNormalize
 
 from gym_attrplan.agent import advice
-from gym_attrplan.agent.lessons import new_success_model
+from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.phases import HopVecEnv
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidArchive
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
+from gym_attrplan.models import SuccessModel
 from gym_attrplan.models.restoring import check_optimizer, check_weights, whole_number
-
-if TYPE_CHECKING:
-    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
 
 Tensors = dict[str, torch.Tensor]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -33,6 +36,31 @@ _CLOCKS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
 """What SB3's learners count: schedules, target updates and delayed updates go by it."""
 
 
+class Learner(Protocol):
+    """What is kept of an agent."""
+
+    num_timesteps: int
+    steps_done: dict[str, int]
+    rng: np.random.Generator
+    attribute_space: AttributeSpace
+    counts: TransitionCounts
+    outcomes: HopOutcomes
+    imagined: TransitionCounts | None
+    attempts: AttemptBuffer
+    examples: ExampleBuffer | None
+    hops: PracticeVecEnv | HopVecEnv
+    low_level: Any
+    explorer: Any
+    success_model: SuccessModel | None
+    normalization: Arrays | None
+
+    def new_success_model(self) -> SuccessModel:
+        """A success model that knows nothing yet."""
+
+    def get_vec_normalize_env(self) -> VecNormalize | None:
+        """The wrapper that normalises observations, if there is one."""
+
+
 @dataclass(frozen=True)
 class Learned:
     """What an agent has learned and experienced, and where its clocks and random draws stand.
@@ -41,8 +69,8 @@ class Learned:
         progress: Clocks and the random state, as values that JSON takes.
         skeleton: Networks and optimisers, with a name in place of each tensor.
         tensors: Name → tensor.
-        arrays: ``counts``, ``imagined``, ``normalization`` and what of :data:`EXPERIENCE` there
-            is, each name → array.
+        arrays: ``counts``, ``outcomes``, ``practice``, ``imagined``, ``normalization`` and what of
+            :data:`EXPERIENCE` there is, each name → array.
     """
 
     progress: dict[str, Any]
@@ -51,7 +79,7 @@ class Learned:
     arrays: dict[str, Arrays] = field(default_factory=dict)
 
     @classmethod
-    def by(cls, agent: AttributePlannerAgent, include: Collection[str] = EXPERIENCE) -> Learned:
+    def by(cls, agent: Learner, include: Collection[str] = EXPERIENCE) -> Learned:
         """What the agent has learned, with those parts of its experience that ``include`` names."""
         progress = {
             "num_timesteps": agent.num_timesteps,
@@ -61,7 +89,7 @@ class Learned:
         }
         tensors: Tensors = {}
         skeleton = _take_apart(_weights_of(agent), "", tensors, {})
-        arrays = {"counts": agent.counts.to_arrays()}
+        arrays = {name: part.to_arrays() for name, part in _counted(agent).items()}
         if agent.imagined is not None:
             arrays["imagined"] = agent.imagined.to_arrays()
         if (normalization := normalization_of(agent)) is not None:
@@ -71,13 +99,14 @@ class Learned:
                 arrays[name] = _replayed(part) if name == "replay_buffer" else part.to_arrays()
         return cls(progress, skeleton, tensors, arrays)
 
-    def give_to(self, agent: AttributePlannerAgent) -> None:
+    def give_to(self, agent: Learner) -> None:
         """Have an agent of the same kind go on from here.
 
         Raises:
             InvalidArchive: If this is not of an agent of that kind.
         """
-        agent.counts.restore(self.arrays["counts"])
+        for name, part in _counted(agent).items():
+            part.restore(self.arrays[name])
         if "imagined" in self.arrays:
             agent.imagined = type(agent.counts).from_arrays(
                 agent.attribute_space, self.arrays["imagined"]
@@ -96,10 +125,18 @@ class Learned:
                 restore = _replay if name == "replay_buffer" else type(part).restore
                 restore(part, self.arrays[name])
         _normalize(agent, self.arrays.get("normalization"))
-        agent._navigator = None
 
 
-def _models(agent: AttributePlannerAgent) -> dict[str, Any]:
+def _counted(agent: Learner) -> dict[str, Any]:
+    """What the agent plans with and practises by."""
+    if not isinstance(agent.hops, PracticeVecEnv):
+        return {"counts": agent.counts}
+    return {"counts": agent.counts, "outcomes": agent.outcomes, "practice": agent.hops}
+
+
+def _models(agent: Learner) -> dict[str, Any]:
+    if agent.explorer is agent.low_level:
+        return {"low_level": agent.low_level}
     return {"low_level": agent.low_level, "explorer": agent.explorer}
 
 
@@ -114,7 +151,7 @@ def _set_clocks(model: Any, clocks: dict[str, Any]) -> None:
         setattr(model, name, whole_number(value))
 
 
-def _experience(agent: AttributePlannerAgent) -> dict[str, Any]:
+def _experience(agent: Learner) -> dict[str, Any]:
     """The buffers that the agent has."""
     parts = {
         "attempts": agent.attempts,
@@ -127,7 +164,7 @@ def _experience(agent: AttributePlannerAgent) -> dict[str, Any]:
 # --- networks -----------------------------------------------------------------------------------
 
 
-def _weights_of(agent: AttributePlannerAgent) -> dict[str, Any]:
+def _weights_of(agent: Learner) -> dict[str, Any]:
     """Everything that networks and optimisers hold."""
     weights: dict[str, Any] = {}
     for name, model in _models(agent).items():
@@ -144,7 +181,7 @@ def _variables(model: Any) -> dict[str, torch.Tensor]:
     return {name: getattr(model, name).detach() for name in names}
 
 
-def _give_weights(agent: AttributePlannerAgent, weights: dict[str, Any]) -> None:
+def _give_weights(agent: Learner, weights: dict[str, Any]) -> None:
     for name, model in _models(agent).items():
         if hasattr(model, "get_parameters"):
             _check_parameters(model, weights[name]["parameters"], name)
@@ -153,7 +190,7 @@ def _give_weights(agent: AttributePlannerAgent, weights: dict[str, Any]) -> None
             for key, variable in _variables(model).items():
                 variable.copy_(weights[name]["variables"][key])
     if "success" in weights:
-        agent.success_model = new_success_model(agent)
+        agent.success_model = agent.new_success_model()
         check_weights(agent.success_model.state_dict(), weights["success"], "success")
         agent.success_model.load_state_dict(weights["success"])
 
@@ -252,7 +289,7 @@ def _columns(buffer: ReplayBuffer) -> Arrays:
 # --- observations normalised by running statistics ----------------------------------------------
 
 
-def normalization_of(agent: AttributePlannerAgent) -> Arrays | None:
+def normalization_of(agent: Learner) -> Arrays | None:
     """The statistics of the agent's ``VecNormalize``, or those that wait for one."""
     venv = agent.get_vec_normalize_env()
     if venv is None:
@@ -264,7 +301,7 @@ def normalization_of(agent: AttributePlannerAgent) -> Arrays | None:
     return arrays
 
 
-def _normalize(agent: AttributePlannerAgent, arrays: Arrays | None) -> None:
+def _normalize(agent: Learner, arrays: Arrays | None) -> None:
     """Give statistics to the agent's ``VecNormalize``; without one they wait for it."""
     agent.normalization = arrays
     venv = agent.get_vec_normalize_env()

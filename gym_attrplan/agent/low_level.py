@@ -6,10 +6,11 @@ import inspect
 import math
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from gymnasium import spaces
-from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
+from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
@@ -17,42 +18,22 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import RandomExplorer
+from gym_attrplan.agent.buffers import ExampleBuffer
 from gym_attrplan.agent.curious import CuriousExplorer
 from gym_attrplan.agent.explore import EXPLORATIONS
+from gym_attrplan.agent.hindsight import ChangeReplayBuffer
 from gym_attrplan.agent.inverse import InverseLearner
+from gym_attrplan.agent.learners import ALGORITHMS, POLICIES, Algorithm, find_algorithm
+from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import ExploreVecEnv
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment, InvalidOption, did_you_mean
+from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
 from gym_attrplan.models.fitting import FitSettings
 from gym_attrplan.models.networks import holds_words
-
-if TYPE_CHECKING:
-    from gym_attrplan.agent.options import AgentOptions
-    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
-
-Algorithm = type[BaseAlgorithm] | type[InverseLearner]
-
-ALGORITHMS: dict[str, Algorithm] = {
-    "a2c": A2C,
-    "ddpg": DDPG,
-    "dqn": DQN,
-    "inverse": InverseLearner,
-    "ppo": PPO,
-    "reinforce": Reinforce,
-    "sac": SAC,
-    "td3": TD3,
-}
-
-UNSUPPORTED = {
-    "MaskablePPO": "its action masks would be ignored",
-    "RecurrentPPO": "hops keep no memory between steps",
-}
-"""Algorithms by class name, of sb3-contrib or derived from it, and why they are refused."""
-
-POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
-"""Policies that SB3 does not know by name."""
 
 _POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
 """What algorithms are given first, and options cannot change."""
@@ -60,66 +41,92 @@ _POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
 _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
 
+_PRACTICE = 4_096
+"""The same where hops ask for changes, which are practised from the first step on."""
 
-def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
-    """An SB3 algorithm by class or by name, or the inverse learner by its name.
 
-    Raises:
-        InvalidOption: If there is none of that name, or it is not supported.
+def build_low_level(
+    options: AgentOptions,
+    hops: VecEnv,
+    space: AttributeSpace,
+    *,
+    examples: ExampleBuffer | None,
+    action_choices: int,
+) -> BaseAlgorithm | InverseLearner:
+    """What learns to hop.
+
+    Args:
+        options: Which algorithm, and how it learns.
+        hops: The environments, cut into hops.
+        space: Their attributes.
+        examples: What actions did, for an inverse learner.
+        action_choices: Scores of choices at the front of an action.
     """
-    if isinstance(algorithm, str) and algorithm.lower() in ALGORITHMS:
-        return ALGORITHMS[algorithm.lower()]
-    if isinstance(algorithm, type) and issubclass(algorithm, BaseAlgorithm):
-        for ancestor in algorithm.__mro__:
-            if ancestor.__name__ in UNSUPPORTED:
-                raise InvalidOption(
-                    f"{ancestor.__name__} is not supported yet: {UNSUPPORTED[ancestor.__name__]}. "
-                    f"Use one of {sorted(ALGORITHMS)}, or another algorithm of SB3."
-                )
-        return algorithm
-    raise InvalidOption(
-        f"low_level is an SB3 algorithm class or one of {sorted(ALGORITHMS)}; "
-        f"received {algorithm!r}."
-    )
-
-
-def build_low_level(agent: AttributePlannerAgent) -> BaseAlgorithm | InverseLearner:
-    """What learns to hop, on the agent's worlds."""
-    options = agent.options
     algorithm = find_algorithm(options.low_level)
     if not issubclass(algorithm, InverseLearner):
-        kwargs = {**hop_defaults(algorithm, agent.action_space), **options.low_level_kwargs}
+        kwargs = {
+            **hop_defaults(algorithm, hops.action_space, hops=options.hops),
+            **(change_defaults(algorithm, hops) if options.asks_for_changes else {}),
+            **_both(options, options.low_level_kwargs),
+        }
         common = _common(options)
-        return build(algorithm, options.policy, agent.hops, kwargs, anneal=options.anneal, **common)
-    assert agent.examples is not None
+        return build(algorithm, options.policy, hops, kwargs, anneal=options.anneal, **common)
+    assert examples is not None
     known = [*_arguments(algorithm), *(one.name for one in fields(FitSettings))]
     _check_names(options.low_level_kwargs, known, "the inverse learner")
     return algorithm(
-        agent.hops,
-        agent.attribute_space,
-        agent.examples,
+        hops,
+        space,
+        examples,
         **{
             **options.low_level_kwargs,
-            "action_choices": agent.action_choices,
+            "action_choices": action_choices,
             "seed": options.seed,
             "device": options.device,
         },
     )
 
 
-def build_explorer(agent: AttributePlannerAgent) -> BaseAlgorithm | RandomExplorer:
-    """What explores the agent's worlds."""
-    options = agent.options
+def build_explorer(
+    options: AgentOptions,
+    venv: VecEnv,
+    counts: TransitionCounts,
+    low_level: Any,
+    *,
+    examples: ExampleBuffer | None,
+    rng: np.random.Generator,
+) -> BaseAlgorithm | RandomExplorer:
+    """What explores before hops to neighbours are learned.
+
+    Args:
+        options: How to explore.
+        venv: The environments.
+        counts: Where transitions are counted.
+        low_level: What hops: where it foresees, curiosity can follow.
+        examples: Where what actions did is kept.
+        rng: Draws random actions.
+    """
     formula = EXPLORATIONS[options.exploration]
-    worlds = ExploreVecEnv(
-        agent.env, agent.counts, formula, scale=options.bonus_scale, examples=agent.examples
-    )
+    worlds = ExploreVecEnv(venv, counts, formula, scale=options.bonus_scale, examples=examples)
     if options.exploration == "surprise":
-        return CuriousExplorer(worlds, agent.low_level, rng=agent.rng)
+        return CuriousExplorer(worlds, low_level, rng=rng)
     if formula is None:
-        return RandomExplorer(worlds, rng=agent.rng)
-    kwargs = {**hop_defaults(PPO, agent.action_space), **options.exploration_kwargs}
+        return RandomExplorer(worlds, rng=rng)
+    kwargs = {
+        **hop_defaults(PPO, venv.action_space),
+        **_both(options, options.exploration_kwargs),
+    }
     return build(PPO, options.policy, worlds, kwargs, anneal=False, **_common(options))
+
+
+def _both(options: AgentOptions, own: dict[str, Any]) -> dict[str, Any]:
+    """What an algorithm is given: what all of them are, and its own, which goes first."""
+    shared = {"learning_rate": options.learning_rate, "gamma": options.gamma}
+    given = {name: value for name, value in shared.items() if value is not None}
+    if options.policy_kwargs:
+        policy_kwargs = {**options.policy_kwargs, **own.get("policy_kwargs", {})}
+        own = {**own, "policy_kwargs": policy_kwargs}
+    return {**given, **own}
 
 
 def _common(options: AgentOptions) -> dict[str, Any]:
@@ -246,10 +253,23 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
     return {"gamma": 0.97, "ent_coef": ent_coef}
 
 
-def hop_defaults(algorithm: type[BaseAlgorithm], space: spaces.Space[Any]) -> dict[str, Any]:
+def change_defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
+    """What suits hops that ask for changes, settled once over many environments."""
+    if algorithm is not PPO:
+        return {}
+    n_steps = max(16, min(512, _PRACTICE // venv.num_envs))
+    batch_size = min(512, n_steps * venv.num_envs)
+    options: dict[str, Any] = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
+    return options | {"learning_rate": 1e-3, "gamma": 0.99}
+
+
+def hop_defaults(
+    algorithm: type[BaseAlgorithm], space: spaces.Space[Any], *, hops: str = "neighbours"
+) -> dict[str, Any]:
     """What hops want beside: hindsight that fits them, and pushes that last for a while.
 
-    Attributes change in the last step of a hop alone, so there is no other goal to relabel to. New
+    Attributes change in the last step of a hop to a neighbour alone, so there is no other goal to
+    relabel to; where hops ask for changes, what did change is one. New
     noise in every step of a continuous world adds up to nothing, and an entropy that SAC begins to
     weigh at 1 outweighs a reward of at most 1 for thousands of updates.
     """
@@ -257,6 +277,8 @@ def hop_defaults(algorithm: type[BaseAlgorithm], space: spaces.Space[Any]) -> di
     if issubclass(algorithm, OffPolicyAlgorithm):
         options = {"replay_buffer_kwargs": {"goal_selection_strategy": "final"}}
         options |= {"gradient_steps": 4}
+        if hops == "changes":
+            options |= {"replay_buffer_class": ChangeReplayBuffer}
     if algorithm is SAC:
         options |= {"ent_coef": 0.01}
     if algorithm in (PPO, SAC) and isinstance(space, spaces.Box):

@@ -4,144 +4,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.agent.foresight import Foresight
+from gym_attrplan.agent.journey import BoolArray, Journey
+from gym_attrplan.agent.planner_options import PlannerOptions
+from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import FREE, IntArray
-from gym_attrplan.error import InvalidGraph, InvalidOption
-from gym_attrplan.graph import ESTIMATORS, EpisodeMemory, Planner, TransitionCounts
+from gym_attrplan.graph import Plan, Planner, TransitionCounts
 from gym_attrplan.graph.nearest import nearest_reachable
-from gym_attrplan.models.restoring import is_a
 
 Observations = dict[str, npt.NDArray[Any]]
-BoolArray = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
 
 
 _TREE_BYTES = 1 << 28
 """For so many bytes of goals the ways to them are remembered: worlds of a batch take turns."""
-
-
-@dataclass(frozen=True)
-class PlannerOptions:
-    """How the agent plans and follows its plans; each part can be switched by itself.
-
-    Attributes:
-        estimator: Edge probabilities: ``success_ratio`` (the paper's c_π), ``exploration_share``
-            (the paper's ablation without c_π), ``beta_mean`` or ``beta_lower``.
-        first_edge: Whether the success model judges the edges out of the state at hand.
-        memory: Whether nodes visited and edges failed within an episode become dearer.
-        sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
-        retry_cost: What an action costs for each time it was tried in the same situation of the
-            episode, in nats; for policies with discrete actions, followed deterministically. Where
-            actions are a continuum, any cost but 0 has a hop that failed tried with sampled ones.
-        unreachable: What to do about a goal the graph does not reach: head for the reachable
-            node that meets most of it (``nearest``), or let the explorer act (``explore``).
-        forward: Whether the forward model, where there is one, picks the action whose foreseen
-            outcome is nearest to the goal; π acts where it sees no way.
-        edges: What the graph is made of: what was counted (``table``), what the forward model
-            believes possible (``model``), or ``both``; without a forward model the table.
-        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where actions are a
-            continuum, else 0.001. Who misses there tries again from elsewhere, so what counts is
-            time, and 1/p tries cost about 1 - log p; one of a few actions that failed would
-            mostly fail again, and a longer hop may spoil more than time.
-    """
-
-    estimator: str = "beta_mean"
-    first_edge: bool = True
-    memory: bool = True
-    sample_actions: bool = False
-    retry_cost: float = 4.0
-    unreachable: Literal["nearest", "explore"] = "nearest"
-    forward: bool = True
-    edges: Literal["table", "model", "both"] = "both"
-    step_cost: float | None = None
-
-    def __post_init__(self) -> None:
-        """Say what is wrong now, not when the first plan is made."""
-        for name, hint in get_type_hints(type(self)).items():
-            if not is_a(value := getattr(self, name), hint):
-                raise InvalidOption(f"{name} is {hint}; received {value!r:.100}.")
-        if self.estimator not in ESTIMATORS:
-            raise InvalidOption(
-                f"estimator is one of {list(ESTIMATORS)}; received {self.estimator!r:.100}."
-            )
-        for name in ("retry_cost", "step_cost"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < np.inf:
-                raise InvalidOption(f"{name} is a number from 0; received {value!r:.100}.")
-
-
-PLANNERS = {
-    "robust": PlannerOptions(),
-    "paper": PlannerOptions(
-        estimator="success_ratio",
-        first_edge=False,
-        memory=False,
-        sample_actions=True,
-        retry_cost=0.0,
-        forward=False,
-        edges="table",
-        step_cost=1e-3,
-    ),
-}
-"""The default, better than the paper's; and the paper's, to the letter."""
-
-
-@dataclass
-class Journey:
-    """Where every environment of a batch is on its way: what ``predict`` hands out as ``state``.
-
-    Attributes:
-        goals: ``(n, n_attributes)`` what was asked for.
-        starts: Where the running hops began.
-        targets: Where they head.
-        edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
-        n_steps: ``(n,)`` steps on the running hop.
-        lost: Where no plan leads on, and the explorer acts.
-        foreseen: Where the forward model has chosen an action.
-        actions: ``(n, …)`` those actions; None without a forward model.
-        next_best: Environment → what it heads for, its goal being out of reach.
-        memory: What this episode made dearer.
-        tries: Which actions it tried where.
-        n_pushes: Steps in which some hop was tried again with sampled actions.
-        n_choices: Times that the forward model has chosen: the seed of its candidates.
-    """
-
-    goals: IntArray
-    starts: IntArray
-    targets: IntArray
-    edges: npt.NDArray[np.int64]
-    n_steps: npt.NDArray[np.int64]
-    lost: BoolArray
-    foreseen: BoolArray
-    memory: EpisodeMemory = field(repr=False)
-    tries: EpisodeMemory = field(repr=False)
-    actions: npt.NDArray[Any] | None = None
-    next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
-    n_pushes: int = 0
-    n_choices: int = 0
-
-    @classmethod
-    def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
-        """Nobody has moved yet."""
-        n = len(goals)
-        return cls(
-            goals=goals.copy(),
-            starts=achieved.copy(),
-            targets=goals.copy(),
-            edges=np.full((n, 2), -1),
-            n_steps=np.zeros(n, np.int64),
-            lost=np.zeros(n, np.bool_),
-            foreseen=np.zeros(n, np.bool_),
-            memory=EpisodeMemory(n),
-            tries=EpisodeMemory(n, fail_cost=retry_cost),
-        )
 
 
 class Navigator:
@@ -178,6 +60,10 @@ class Navigator:
         )
         self.max_hop_steps = max_hop_steps
         self.success_probs = success_probs if options.first_edge else None
+
+    def plan(self, description: npt.ArrayLike, goal: GoalLike) -> Plan | None:
+        """The plan from a description, or from the one most like it; None if there is none."""
+        return self.planner.plan(description, goal, unknown_start="nearest")
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -353,18 +239,3 @@ class Navigator:
             return -1
         nearest = nearest_reachable(self.planner, node, goal)
         return self.planner.next_hop(node, self.planner.counts.index.vectors([nearest])[0])
-
-
-def checked_options(planner: str | PlannerOptions) -> PlannerOptions:
-    """The options that a name stands for, or the options themselves.
-
-    Raises:
-        InvalidGraph: If there is no planner of that name.
-    """
-    if isinstance(planner, PlannerOptions):
-        return planner
-    if planner not in PLANNERS:
-        raise InvalidGraph(
-            f"planner is one of {list(PLANNERS)} or PlannerOptions; received {planner!r}."
-        )
-    return PLANNERS[planner]

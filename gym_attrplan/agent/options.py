@@ -11,13 +11,38 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 
 from gym_attrplan.agent.explore import EXPLORATIONS
-from gym_attrplan.agent.low_level import find_algorithm
+from gym_attrplan.agent.learners import find_algorithm
 from gym_attrplan.agent.plain import from_plain, to_plain
 from gym_attrplan.error import InvalidOption, did_you_mean
 from gym_attrplan.models.restoring import is_a
 
-_DEFAULTS = {"exploration": "bonus", "exploration_fraction": 0.2, "max_hop_steps": 80}
-_INVERSE_DEFAULTS = {"exploration": "random", "exploration_fraction": 0.5, "max_hop_steps": 1}
+HOPS = ("changes", "neighbours")
+"""What a hop is asked for: a change, the rest being free; or a whole neighbouring description."""
+
+_PAPER = {"step_penalty": 0.02, "bonus_scale": 0.1, "practice": "visits", "epoch_steps": 16_384}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "changes": {
+        "exploration": "count_bonus",
+        "exploration_fraction": 0.25,
+        "max_hop_steps": None,
+        "step_penalty": 0.0,
+        "bonus_scale": 0.3,
+        "practice": "need",
+        "epoch_steps": 8_192,
+    },
+    "neighbours": {
+        "exploration": "bonus",
+        "exploration_fraction": 0.2,
+        "max_hop_steps": 80,
+        **_PAPER,
+    },
+    "inverse": {
+        "exploration": "random",
+        "exploration_fraction": 0.5,
+        "max_hop_steps": 1,
+        **_PAPER,
+    },
+}
 
 MAX_ENVS = 2**20
 """Environments at most, in one process."""
@@ -33,23 +58,34 @@ class AgentOptions:
     Attributes:
         policy: The SB3 policy, by name or class; ``"UnitPolicy"`` for environments of units.
         low_level: The SB3 algorithm that hops, or ``"inverse"``.
-        exploration: A name in :data:`EXPLORATIONS`; by default ``"bonus"``, for an inverse model
-            ``"random"``.
-        n_envs: Environments made of an id; by default 512 if it has a batched twin, else 16.
-        exploration_fraction: Share of all steps that explores; by default 0.2, for an inverse
-            model, which learns from exploring, 0.5.
-        max_hop_steps: The longest hop, in training and when following a plan; by default 80, for
-            an inverse model always 1.
-        step_penalty: Taken off the reward of every step of a hop.
-        bonus_scale: Factor on the exploration bonus.
+        hops: What a hop is asked for: ``"changes"``, some attributes while the others are free, or
+            ``"neighbours"``, a whole description next to this one, as in the paper. An inverse
+            model knows neighbours only.
+        exploration: A name in :data:`EXPLORATIONS`. Hops that ask for changes explore for
+            ``"count_bonus"`` or ``"bonus"``; neighbours are explored first, by default for
+            ``"bonus"``, for an inverse model at ``"random"``.
+        n_envs: Environments made of an id; by default 64 if they are made as one batch, else 32.
+        exploration_fraction: Share of the practice that explores: with ``"changes"`` here and
+            there, 0.25 by default; with ``"neighbours"`` first of all, 0.2 by default, for an
+            inverse model, which learns from exploring, 0.5.
+        max_hop_steps: The longest hop, in training and when following a plan. With ``"changes"`` by
+            default three times as long as nine of ten hops that worked, with ``"neighbours"`` 80,
+            for an inverse model always 1.
+        step_penalty: Taken off the reward of every step of a hop to a neighbour.
+        bonus_scale: Factor on the exploration bonus; a hop that works pays 1.
         practice: Which hops π learns from: to neighbours drawn by their ``visits``, as in the
-            paper, or by ``need``, mostly those that fail as often as they work.
-        decay: γ of c_π: what older attempts at an edge keep when an epoch begins.
+            paper, or by ``need``, mostly those that fail as often as they work. Changes are always
+            drawn by need.
+        decay: γ of c_π: what older attempts keep when an epoch begins.
         epoch_steps: Steps between two epochs.
+        learning_rate: Of all algorithms; None for ours.
+        gamma: Discount of all algorithms; None for ours, which for changes follows from how long
+            hops are.
+        policy_kwargs: Of all policies.
         anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
         low_level_kwargs: For the algorithm that hops; for an inverse model ``n_features``,
             ``inverse_arch``, ``forward_arch`` and the fields of ``FitSettings``.
-        exploration_kwargs: For the PPO that explores.
+        exploration_kwargs: For the PPO that explores first; none does where hops ask for changes.
         seed: Of networks, actions, neighbours and worlds.
         device: As in SB3.
         verbose: 1 prints what each phase found, and the log.
@@ -58,15 +94,19 @@ class AgentOptions:
 
     policy: str | type[BasePolicy] = "MultiInputPolicy"
     low_level: str | type[BaseAlgorithm] = "ppo"
-    exploration: str = "bonus"
+    hops: str = "changes"
+    exploration: str = "count_bonus"
     n_envs: int | None = None
-    exploration_fraction: float = 0.2
-    max_hop_steps: int = 80
-    step_penalty: float = 0.02
-    bonus_scale: float = 0.1
-    practice: str = "visits"
+    exploration_fraction: float = 0.25
+    max_hop_steps: int | None = None
+    step_penalty: float = 0.0
+    bonus_scale: float = 0.3
+    practice: str = "need"
     decay: float = 0.9
-    epoch_steps: int = 16_384
+    epoch_steps: int = 8_192
+    learning_rate: float | None = None
+    gamma: float | None = None
+    policy_kwargs: dict[str, Any] = field(default_factory=dict)
     anneal: bool = True
     low_level_kwargs: dict[str, Any] = field(default_factory=dict)
     exploration_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -86,13 +126,16 @@ class AgentOptions:
         for name in given:
             if name not in names:
                 raise InvalidOption(f"no option named {name!r}. {did_you_mean(name, names)}")
-        for name in ("low_level_kwargs", "exploration_kwargs"):
+        for name in ("policy_kwargs", "low_level_kwargs", "exploration_kwargs"):
             given[name] = dict(given.get(name) or {})
         inverse = given.get("low_level") == "inverse"
-        for name, default in (_INVERSE_DEFAULTS if inverse else _DEFAULTS).items():
+        if given.get("hops") is None:
+            given["hops"] = "neighbours" if inverse else "changes"
+        kind = "inverse" if inverse else given["hops"]
+        for name, default in _DEFAULTS.get(kind, {}).items():
             if given.get(name) is None:
                 given[name] = default
-        options = cls(**given)
+        options = cls(**{name: one for name, one in given.items() if one is not None})
         find_algorithm(options.low_level)
         options._check_types()
         options._check_ranges()
@@ -104,6 +147,11 @@ class AgentOptions:
         """Whether one action is a hop and π is learned by supervision."""
         return self.low_level == "inverse"
 
+    @property
+    def asks_for_changes(self) -> bool:
+        """Whether a hop asks for a change, not for a whole description."""
+        return self.hops == "changes"
+
     def _check_types(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
             if not is_a(value := getattr(self, name), hint):
@@ -111,6 +159,15 @@ class AgentOptions:
                 raise InvalidOption(f"{name} is of type {known}; received {value!r:.200}.")
 
     def _check_ranges(self) -> None:
+        for name, names in (
+            ("exploration", EXPLORATIONS),
+            ("practice", ("visits", "need")),
+            ("hops", HOPS),
+        ):
+            if (value := getattr(self, name)) not in names:
+                raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
+        if self.asks_for_changes:
+            self._check_changes()
         if self.exploration == "surprise" and not self.is_inverse:
             raise InvalidOption(
                 'exploration="surprise" needs a forward model, which low_level="inverse" has; '
@@ -121,9 +178,6 @@ class AgentOptions:
                 'with low_level="inverse" a hop is one action, max_hop_steps=1; '
                 f"received {self.max_hop_steps}."
             )
-        for name, names in (("exploration", EXPLORATIONS), ("practice", ("visits", "need"))):
-            if (value := getattr(self, name)) not in names:
-                raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
         for name, low, high in (
             ("n_envs", 1, MAX_ENVS),
             ("exploration_fraction", 0, 1),
@@ -131,13 +185,32 @@ class AgentOptions:
             ("step_penalty", 0, math.inf),
             ("decay", 0, 1),
             ("epoch_steps", 1, math.inf),
+            ("gamma", 0, 1),
             ("seed", 0, MAX_SEED),
         ):
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 raise InvalidOption(f"{name} is from {low} to {high}; received {value!r}.")
-        if not 0 < self.bonus_scale < math.inf:
-            raise InvalidOption(f"bonus_scale is above 0; received {self.bonus_scale!r}.")
+        for name in ("bonus_scale", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidOption(f"{name} is a number above 0; received {value!r}.")
+
+    def _check_changes(self) -> None:
+        """What cannot be had together with hops that ask for changes."""
+        refused = {
+            'low_level="inverse"': self.is_inverse,
+            f"exploration={self.exploration!r}": EXPLORATIONS[self.exploration] is None,
+            "exploration_kwargs": bool(self.exploration_kwargs),
+            f"practice={self.practice!r}": self.practice != "need",
+            f"step_penalty={self.step_penalty!r}": self.step_penalty != 0.0,
+        }
+        for what, is_given in refused.items():
+            if is_given:
+                raise InvalidOption(
+                    f'hops="changes" knows no {what}: one policy hops and explores, paid for '
+                    'changes. Leave it out, or explore first with hops="neighbours".'
+                )
 
     def to_json(self) -> dict[str, Any]:
         """The options as plain data.
@@ -161,6 +234,7 @@ class AgentOptions:
             InvalidArchive: If they name a class that is not imported, or that no agent is made of.
             InvalidOption: If one is unknown or out of range.
         """
+        data = {"hops": "neighbours", **data}  # files from before there were others
         return cls.checked(
             **{name: from_plain(one, custom_objects or {}) for name, one in data.items()}
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,6 +14,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.worlds import set_everywhere
 from gym_attrplan.algorithms.spread import end_episodes
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidEnvironment
@@ -30,21 +32,14 @@ _JUDGED_HERE = ("compute_reward", "compute_terminated")
 def endless_goals(venv: VecEnv) -> Iterator[None]:
     """While training, meeting the environment's own goal does not end an episode."""
     before = venv.get_attr("terminate_on_success")[0]
-    _set_everywhere(venv, "terminate_on_success", False)
+    set_everywhere(venv, "terminate_on_success", False)
     try:
         yield
     except BaseException:
         with suppress(InvalidEnvironment):  # a dead process must not hide what went wrong
-            _set_everywhere(venv, "terminate_on_success", before)
+            set_everywhere(venv, "terminate_on_success", before)
         raise
-    _set_everywhere(venv, "terminate_on_success", before)
-
-
-def _set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
-    try:  # SB3's own set_attr would set it on the outermost wrapper, where nobody reads it
-        venv.env_method("set_wrapper_attr", name, value)
-    except AttributeError:  # a batch is one object
-        venv.set_attr(name, value)
+    set_everywhere(venv, "terminate_on_success", before)
 
 
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
@@ -119,7 +114,42 @@ class ExploreVecEnv(VecEnvWrapper):
         return {**observations, "desired_goal": goal}
 
 
-class HopVecEnv(VecEnvWrapper):
+class HopJudge(VecEnvWrapper, ABC):
+    """Environments whose ``compute_reward`` and ``compute_terminated`` speak of hops; for HER."""
+
+    @abstractmethod
+    def compute_reward(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.float32]:
+        """What a step to ``achieved_goal`` pays on a hop to ``desired_goal``."""
+
+    @abstractmethod
+    def compute_terminated(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
+    ) -> BoolArray:
+        """Whether a hop to ``desired_goal`` ends there."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the environments have the attribute, or hops judge it."""
+        return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The worlds' attribute, except for what a hop judges differently."""
+        if attr_name in _JUDGED_HERE:
+            return [getattr(self, attr_name) for _ in self._get_indices(indices)]
+        return super().get_attr(attr_name, indices)
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """The worlds' method, except for what a hop judges differently."""
+        if method_name in _JUDGED_HERE:
+            answer = getattr(self, method_name)(*args, **kwargs)
+            return [answer for _ in self._get_indices(indices)]
+        return super().env_method(method_name, *args, indices=indices, **kwargs)
+
+
+class HopVecEnv(HopJudge):
     """Worlds cut into hops: from where a world stands to a neighbour drawn for practice.
 
     A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
@@ -227,25 +257,6 @@ class HopVecEnv(VecEnvWrapper):
         ended = np.array([bool(one.get("env_terminated")) for one in info])
         ends: BoolArray = (achieved_goal == desired_goal).all(axis=-1) | ended
         return ends
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Whether the environments have the attribute, or hops judge it."""
-        return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
-
-    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The worlds' attribute, except for what a hop judges differently."""
-        if attr_name in _JUDGED_HERE:
-            return [getattr(self, attr_name) for _ in self._get_indices(indices)]
-        return super().get_attr(attr_name, indices)
-
-    def env_method(
-        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
-    ) -> list[Any]:
-        """The worlds' method, except for what a hop judges differently."""
-        if method_name in _JUDGED_HERE:
-            answer = getattr(self, method_name)(*args, **kwargs)
-            return [answer for _ in self._get_indices(indices)]
-        return super().env_method(method_name, *args, indices=indices, **kwargs)
 
     def _last_info(
         self, i: int, last: Observations, reward: float, cut: bool, reached: bool

@@ -15,23 +15,36 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import configure_logger, get_device, set_random_seed
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
-from gym_attrplan.agent import advice, lessons, storage
+from gym_attrplan.agent import advice, storage, supervised
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.change_navigator import ChangeNavigator
+from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.guard import GuardedVecEnv
+from gym_attrplan.agent.hop_policy import HopPolicy
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
+from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
-from gym_attrplan.agent.navigator import Journey, Navigator, PlannerOptions, checked_options
+from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
-from gym_attrplan.agent.retries import searching_actions, wandering_actions
+from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
+from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
 from gym_attrplan.agent.training import Training
-from gym_attrplan.agent.worlds import Worlds, action_choices, as_vec_env, attribute_space, origin
-from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.agent.worlds import (
+    SpacesOnly,
+    Worlds,
+    action_choices,
+    as_vec_env,
+    attribute_space,
+    origin,
+)
+from gym_attrplan.attributes import GoalLike
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
 from gym_attrplan.wrappers.origin import Origin
 
@@ -44,16 +57,34 @@ class AttributePlannerAgent:
     are goals that it was never trained on.
 
     Args:
-        policy: The SB3 policy of both algorithms, by name or class; observations are dicts, so
+        policy: The SB3 policy, by name or class; observations are dicts, so
             ``"MultiInputPolicy"``, or ``"UnitPolicy"`` for environments of units.
         env: The worlds: an id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
             one action makes one transition.
-        exploration: ``"bonus"``, ``"count_bonus"``, ``"random"``, or with an inverse model
-            ``"surprise"``: on to what is rare, by foresight.
-        planner: ``"robust"`` (default), ``"paper"``, or :class:`PlannerOptions`.
-        options: What else there is to choose, each a field of :class:`AgentOptions`.
+        planner: ``"robust"`` (default), :class:`PlannerOptions`, or ``"paper"``: the paper's
+            agent, whose hops ask for whole neighbouring descriptions after exploring first.
+        hops: See :class:`AgentOptions`, as for all that follow.
+        exploration: How exploring is paid.
+        n_envs: Environments made of an id.
+        exploration_fraction: Share of the practice that explores.
+        max_hop_steps: The longest hop.
+        step_penalty: Taken off the reward of every step to a neighbour.
+        bonus_scale: Factor on the exploration bonus.
+        practice: How neighbours are drawn.
+        decay: What older attempts keep when an epoch begins.
+        epoch_steps: Steps between two epochs.
+        learning_rate: Of all algorithms.
+        gamma: Discount of all algorithms.
+        policy_kwargs: Of all policies.
+        anneal: Whether the learning rate falls to a tenth.
+        low_level_kwargs: For the algorithm that hops.
+        exploration_kwargs: For the PPO that explores first.
+        seed: Of everything random.
+        device: As in SB3.
+        verbose: 1 prints what was found, and the log.
+        tensorboard_log: Folder of TensorBoard runs.
 
     Raises:
         InvalidEnvironment: If the environment has no attributes, or the algorithm cannot take its
@@ -73,14 +104,60 @@ class AttributePlannerAgent:
         env: Worlds,
         *,
         low_level: str | type[BaseAlgorithm] = "ppo",
-        exploration: str | None = None,
         planner: str | PlannerOptions = "robust",
-        **options: Any,
+        hops: str | None = None,
+        exploration: str | None = None,
+        n_envs: int | None = None,
+        exploration_fraction: float | None = None,
+        max_hop_steps: int | None = None,
+        step_penalty: float | None = None,
+        bonus_scale: float | None = None,
+        practice: str | None = None,
+        decay: float = 0.9,
+        epoch_steps: int | None = None,
+        learning_rate: float | None = None,
+        gamma: float | None = None,
+        policy_kwargs: dict[str, Any] | None = None,
+        anneal: bool = True,
+        low_level_kwargs: dict[str, Any] | None = None,
+        exploration_kwargs: dict[str, Any] | None = None,
+        seed: int | None = None,
+        device: str = "auto",
+        verbose: int = 0,
+        tensorboard_log: str | None = None,
     ) -> None:
+        if hops is None and planner == "paper":
+            hops = "neighbours"
+        if n_envs is not None and not isinstance(env, str | SpacesOnly):
+            raise InvalidOption(
+                f"n_envs={n_envs} makes so many environments of an id; an environment is one, and "
+                "a vector has its number. Give an id, or make_vec_env(lambda: env, n_envs=...)."
+            )
         self.options = AgentOptions.checked(
-            policy=policy, low_level=low_level, exploration=exploration, **options
+            policy=policy,
+            low_level=low_level,
+            hops=hops,
+            exploration=exploration,
+            n_envs=n_envs,
+            exploration_fraction=exploration_fraction,
+            max_hop_steps=max_hop_steps,
+            step_penalty=step_penalty,
+            bonus_scale=bonus_scale,
+            practice=practice,
+            decay=decay,
+            epoch_steps=epoch_steps,
+            learning_rate=learning_rate,
+            gamma=gamma,
+            policy_kwargs=policy_kwargs,
+            anneal=anneal,
+            low_level_kwargs=low_level_kwargs,
+            exploration_kwargs=exploration_kwargs,
+            seed=seed,
+            device=device,
+            verbose=verbose,
+            tensorboard_log=tensorboard_log,
         )
-        self.planner_options = checked_options(planner)
+        self.planner_options = checked_options(planner, hops=self.options.hops)
         self.num_timesteps = 0
         self.steps_done = {"explore": 0, "hop": 0}
         self.trained_in: Origin | None = None
@@ -89,7 +166,7 @@ class AttributePlannerAgent:
         self.normalization: dict[str, npt.NDArray[Any]] | None = None
         self._logger: Logger | None = None
         self._custom_logger = False
-        self._navigator: Navigator | None = None
+        self._navigator: Navigator | ChangeNavigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
         storage.about(self, progress={})  # what cannot be saved is said before training
@@ -111,7 +188,45 @@ class AttributePlannerAgent:
         self.examples = (
             ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
         )
-        self.hops = HopVecEnv(
+        self.outcomes = HopOutcomes(self.attribute_space)
+        self.hops = self._practice(venv)
+        self.low_level: Any = build_low_level(
+            options,
+            self.hops,
+            self.attribute_space,
+            examples=self.examples,
+            action_choices=self.action_choices,
+        )
+        self.explorer: Any = self.low_level
+        if not options.asks_for_changes:
+            self.explorer = build_explorer(
+                options,
+                venv,
+                self.counts,
+                self.low_level,
+                examples=self.examples,
+                rng=self.rng,
+            )
+
+    def _practice(self, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
+        """The worlds cut into hops."""
+        options = self.options
+        if options.asks_for_changes:
+            return PracticeVecEnv(
+                venv,
+                self.counts,
+                self.outcomes,
+                settings=PracticeSettings.given(
+                    explore_share=options.exploration_fraction,
+                    bonus_scale=options.bonus_scale,
+                    max_hop_steps=options.max_hop_steps,
+                ),
+                formula=EXPLORATIONS[options.exploration],
+                attempts=self.attempts,
+                rng=self.rng,
+            )
+        assert options.max_hop_steps is not None  # neighbours have a default
+        return HopVecEnv(
             venv,
             self.counts,
             self.attempts,
@@ -121,8 +236,6 @@ class AttributePlannerAgent:
             examples=self.examples,
             practice=options.practice,
         )
-        self.low_level: Any = build_low_level(self)
-        self.explorer: Any = build_explorer(self)
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -135,7 +248,7 @@ class AttributePlannerAgent:
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> AttributePlannerAgent:
-        """Explore for ``exploration_fraction`` of the steps, then learn to hop.
+        """Practise: hop and explore in turn; or, to neighbours, explore first and then hop.
 
         Args:
             total_timesteps: Steps over all worlds and both phases.
@@ -174,11 +287,37 @@ class AttributePlannerAgent:
                 training.run(self.num_timesteps + total_timesteps)
             finally:
                 self._navigator = None
-                lessons.fit_success_model(self)
-                lessons.imagine(self)
+                self._fit_success_model()
+                self._imagine()
         inner.on_training_end()
         self._report()
         return self
+
+    def _fit_success_model(self) -> None:
+        """Learn how likely hops are from the state at hand; of few attempts the table knows all."""
+        wanted = self.planner_options.first_edge
+        if not wanted or len(self.attempts) < supervised.MIN_ATTEMPTS:
+            return
+        if self.success_model is None:
+            self.success_model = self.new_success_model()
+        supervised.fit_success_model(self.success_model, self.attempts)
+        self._navigator = None
+
+    def new_success_model(self) -> SuccessModel:
+        """A success model for this agent's observations that knows nothing yet."""
+        return supervised.new_success_model(
+            self.observation_space,
+            self.low_level,
+            device=self.options.device,
+            seed=self.options.seed,
+        )
+
+    def _imagine(self) -> None:
+        """Let an inverse learner's forward model draw a graph of its own."""
+        if self.examples is None or len(self.examples) < supervised.MIN_ATTEMPTS:
+            return
+        self.imagined = supervised.imagine(self.low_level, self.examples, self.rng)
+        self._navigator = None
 
     def _seed_all(self) -> None:
         """Draw a new seed for everything random, so that a loaded agent draws as this one would."""
@@ -220,13 +359,26 @@ class AttributePlannerAgent:
             return
         probs = self.navigator.planner.edge_probs()
         figures: dict[str, float] = {"nodes": self.counts.n_nodes, "edges": self.counts.n_edges}
-        figures |= {"weakest_edge": float(probs.min()), "mean_edge": float(probs.mean())}
+        if len(probs):
+            figures |= {"weakest_edge": float(probs.min()), "mean_edge": float(probs.mean())}
         for name, value in figures.items():
             self.logger.record(f"plan/{name}", value)
         self.logger.dump(self.num_timesteps)
         if self.options.verbose:
             print(advice.summary(self.navigator.planner))
-        advice.warn(advice.on_hopping(self.counts, max_hop_steps=self.options.max_hop_steps))
+        advice.warn(self._advice())
+
+    def _advice(self) -> list[str]:
+        """What the hops say about the attributes and options."""
+        if isinstance(self.hops, PracticeVecEnv):
+            limit = self.hops.lengths.limit
+            return advice.on_practice(
+                self.counts, self.outcomes, n_steps=self.num_timesteps, max_hop_steps=limit
+            )
+        edges = self.counts.edges()
+        tried = float(edges.attempts.sum()), float(edges.successes.sum())
+        assert self.options.max_hop_steps is not None  # neighbours have a default
+        return advice.on_hopping(*tried, max_hop_steps=self.options.max_hop_steps)
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -253,69 +405,57 @@ class AttributePlannerAgent:
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
         journey = self.navigator.advance(state, batch, starts)
-        shape = (n, *(self.action_space.shape or ()))
-        actions = np.zeros(shape, self.action_space.dtype)
-        if journey.actions is not None:
-            actions[journey.foreseen] = journey.actions[journey.foreseen]
-        hopping = np.flatnonzero(~journey.foreseen & ~journey.lost)
-        if len(hopping):
-            rows = {**batch, "desired_goal": journey.targets}
-            rows = {key: part[hopping] for key, part in rows.items()}
-            actions[hopping] = self._hop(rows, journey, hopping, deterministic)
-        lost = np.flatnonzero(journey.lost)
-        if len(lost):
-            rows = {key: part[lost] for key, part in batch.items()}
-            rows["desired_goal"] = np.full_like(rows["desired_goal"], FREE)
-            if deterministic:
-                actions[lost] = wandering_actions(self.explorer, rows, journey, lost)
-            else:
-                actions[lost] = self.explorer.predict(rows, deterministic=False)[0]
+        policy = HopPolicy(
+            self.low_level,
+            self.explorer,
+            self.planner_options,
+            draw=self.options.asks_for_changes,
+        )
+        actions = policy.act(batch, journey, deterministic=deterministic)
         return (actions[0] if single else actions), journey
-
-    def _hop(
-        self,
-        rows: Observation,
-        journey: Journey,
-        envs: npt.NDArray[np.int64],
-        deterministic: bool,
-    ) -> npt.NDArray[Any]:
-        """The hop policy's actions."""
-        options = self.planner_options
-        deterministic = deterministic and not options.sample_actions
-        if deterministic and options.retry_cost:
-            return searching_actions(self.low_level, rows, journey, envs)
-        return np.asarray(self.low_level.predict(rows, deterministic=deterministic)[0])
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
         """The plan from an observation to a goal, by default its own; None if there is none."""
         batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
-        here, planner = batch["achieved_goal"][0], self.navigator.planner
-        plan = planner.plan(here, wanted, unknown_start="nearest") if self.counts.n_nodes else None
+        here, navigator = batch["achieved_goal"][0], self.navigator
+        plan = navigator.plan(here, wanted) if self.counts.n_nodes else None
         if plan is None:
-            advice.warn([advice.on_goal(planner, here, wanted)])
+            advice.warn([advice.on_goal(navigator.planner, here, wanted)])
         return plan
 
     @property
-    def navigator(self) -> Navigator:
+    def navigator(self) -> Navigator | ChangeNavigator:
         """What follows the plans; made anew when the graph or the options have changed."""
+        if self._navigator is None and isinstance(self.hops, PracticeVecEnv):
+            self._navigator = ChangeNavigator(
+                self.outcomes,
+                self.planner_options,
+                max_hop_steps=self.hops.lengths.limit,
+                success_probs=self.success_model and self.success_model.predict,
+            )
         if self._navigator is None:
+            assert self.options.max_hop_steps is not None  # neighbours have a default
             self._navigator = Navigator(
-                lessons.planning_graph(self),
+                supervised.planning_graph(self.counts, self.imagined, self.planner_options.edges),
                 self.planner_options,
                 max_hop_steps=self.options.max_hop_steps,
                 continuum=isinstance(self.action_space, spaces.Box),
                 success_probs=self.success_model and self.success_model.predict,
-                foresight=lessons.foresight(self),
+                foresight=supervised.foresight(self.low_level),
             )
         return self._navigator
 
     def set_planner(self, planner: str | PlannerOptions) -> None:
-        """Plan in another way from now on; what was learned stays."""
-        self.planner_options = checked_options(planner)
+        """Plan in another way from now on; what was learned stays.
+
+        Raises:
+            InvalidOption: If it plans over whole descriptions, and hops ask for changes.
+        """
+        self.planner_options = checked_options(planner, hops=self.options.hops)
         self._navigator = None
         if self.success_model is None:
-            lessons.fit_success_model(self)
+            self._fit_success_model()
 
     # --- an SB3 citizen ---------------------------------------------------------------------
 
@@ -358,6 +498,7 @@ class AttributePlannerAgent:
         learned = Learned.by(self)
         self._set_up(venv)
         learned.give_to(self)
+        self._navigator = None
 
     def save(self, path: str | Path, include: Collection[str] = ("attempts", "examples")) -> None:
         """Write everything learned into one zip of plain data, whole or not at all.

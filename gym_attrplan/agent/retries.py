@@ -13,11 +13,15 @@ from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gym_attrplan.agent.actors import RandomExplorer, random_actions
+from gym_attrplan.agent.fingerprints import fingerprints
 from gym_attrplan.agent.inverse import InverseLearner
-from gym_attrplan.agent.navigator import Journey
+from gym_attrplan.agent.journey import Journey
 from gym_attrplan.graph import EpisodeMemory
 
 Observations = dict[str, npt.NDArray[Any]]
+
+PATIENCE = 4
+"""Returns to the same situation before actions are drawn more boldly than the policy would."""
 
 PUSH_STEPS = 16
 """So many steps sampled actions keep their noise: new noise in every step adds up to nothing."""
@@ -28,6 +32,8 @@ def searching_actions(
     observations: Observations,
     journey: Journey,
     envs: npt.NDArray[np.int64],
+    *,
+    draw: bool = False,
 ) -> npt.NDArray[Any]:
     """The likeliest actions, and others where those did not help earlier in the episode.
 
@@ -36,7 +42,10 @@ def searching_actions(
         observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
         journey: What the episodes have tried.
         envs: ``(n,)`` which environment of the journey each row is.
+        draw: Whether another action is drawn as the policy would, instead of the least tried one.
     """
+    if draw and knows_action_probs(model):
+        return redrawn_actions(model, observations, journey.tries, envs)
     if knows_action_probs(model):
         return least_tried_actions(model, observations, journey.tries, envs)
     actions = np.asarray(model.predict(observations, deterministic=True)[0])
@@ -65,7 +74,7 @@ def wandering_actions(
         envs: ``(n,)`` which environment of the journey each row is.
     """
     if isinstance(explorer, RandomExplorer):
-        seeds = np.stack([_fingerprints(observations), journey.n_steps[envs]], axis=1)
+        seeds = np.stack([fingerprints(observations), journey.n_steps[envs]], axis=1)
         space = explorer.action_space
         draws = [random_actions(space, 1, np.random.default_rng(seed)) for seed in seeds]
         return np.concatenate(draws)
@@ -99,18 +108,54 @@ def least_tried_actions(
         memory: Counts the tries of each environment's episode; ``fail_cost`` is what one costs.
         envs: ``(n,)`` which environment each row is; ``0 … n-1`` by default.
     """
-    if isinstance(model, InverseLearner):
-        scores = model.log_probs(observations)
-    else:
-        scores = _log_probs(model, observations)
+    scores = _scores(model, observations)
     n, n_actions = scores.shape
     envs = np.arange(n) if envs is None else envs
-    situation = _fingerprints(observations)
+    situation = fingerprints(observations)
     rows, actions = np.divmod(np.arange(n * n_actions), n_actions)
     tried = memory.extra_cost(envs[rows], situation[rows], actions).reshape(n, n_actions)
     chosen: npt.NDArray[np.int64] = (scores - tried).argmax(axis=1)
     memory.fail(envs, situation, chosen)
     return chosen
+
+
+def redrawn_actions(
+    model: BaseAlgorithm | InverseLearner,
+    observations: Observations,
+    memory: EpisodeMemory,
+    envs: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The likeliest action of each row; where the same was seen before, one drawn by the policy.
+
+    Who comes back may be going round in circles, or chance has led back and the likeliest action is
+    still the best: drawing serves both. After :data:`PATIENCE` returns draws become bolder. The
+    same returns draw the same.
+
+    Args:
+        model: A model that :func:`knows_action_probs`.
+        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
+        memory: Counts the returns of each environment's episode.
+        envs: ``(n,)`` which environment each row is.
+    """
+    scores, situation = _scores(model, observations), fingerprints(observations)
+    here = np.zeros(len(envs), np.int64)
+    n_returns = memory.failures(envs, situation, here)
+    memory.fail(envs, situation, here)
+    chosen: npt.NDArray[np.int64] = scores.argmax(axis=1)
+    for i in np.flatnonzero(n_returns > 0).tolist():
+        rng = np.random.default_rng([int(situation[i]), int(n_returns[i])])
+        flattened = scores[i] / max(1.0, n_returns[i] / PATIENCE)
+        chosen[i] = (flattened + rng.gumbel(size=scores.shape[1])).argmax()
+    return chosen
+
+
+def _scores(
+    model: BaseAlgorithm | InverseLearner, observations: Observations
+) -> npt.NDArray[np.float64]:
+    """``(n, n_actions)`` logarithms of the actions' probabilities, up to a constant."""
+    if isinstance(model, InverseLearner):
+        return model.log_probs(observations)
+    return _log_probs(model, observations)
 
 
 def _pushed_actions(
@@ -133,15 +178,3 @@ def _log_probs(model: BaseAlgorithm, observations: Observations) -> npt.NDArray[
     assert isinstance(distribution, CategoricalDistribution)
     log_probs: npt.NDArray[np.float64] = distribution.distribution.logits.double().cpu().numpy()
     return log_probs
-
-
-def _fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
-    """A number for each row that equal rows share; that others share it is next to impossible."""
-    total = np.zeros(len(observations["achieved_goal"]), np.uint64)
-    for i, (_, rows) in enumerate(sorted(observations.items())):
-        raw = np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)
-        words = np.zeros((len(raw), -(-raw.shape[1] // 8) * 8), np.uint8)
-        words[:, : raw.shape[1]] = raw
-        factors = np.random.default_rng(i).integers(2**63, size=words.shape[1] // 8) * 2 + 1
-        total += (words.view(np.uint64) * factors.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
-    return (total >> np.uint64(1)).astype(np.int64)

@@ -9,15 +9,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from gymnasium.spaces import Dict
+from gymnasium.spaces import Dict, Space
 
 import gym_attrplan
 from gym_attrplan.agent.bounds import check_buffers
-from gym_attrplan.agent.learned import EXPERIENCE, Learned
-from gym_attrplan.agent.navigator import PlannerOptions
+from gym_attrplan.agent.learned import EXPERIENCE, Learned, Learner
 from gym_attrplan.agent.options import MAX_ENVS, AgentOptions
+from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.worlds import SpacesOnly, Worlds, as_vec_env
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
@@ -35,15 +35,27 @@ from gym_attrplan.models.archive import (
 )
 from gym_attrplan.models.restoring import no_larger_than, typed, whole_number
 from gym_attrplan.wrappers.observation import GOAL_KEYS
-from gym_attrplan.wrappers.origin import origin_from_json
-
-if TYPE_CHECKING:
-    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+from gym_attrplan.wrappers.origin import Origin, origin_from_json
 
 KIND = "an agent"
 
 
-def save(agent: AttributePlannerAgent, path: str | Path, include: Collection[str]) -> None:
+class Savable(Learner, Protocol):
+    """What a file says of an agent beside what it has learned."""
+
+    options: AgentOptions
+    planner_options: PlannerOptions
+    observation_space: Dict
+    action_space: Space[Any]
+    action_choices: int
+    trained_in: Origin | None
+
+    @property
+    def n_envs(self) -> int:
+        """Number of environments."""
+
+
+def save(agent: Savable, path: str | Path, include: Collection[str]) -> None:
     """Write the agent to ``path``, with ``.zip`` added as SB3 does; a crash leaves the old file."""
     unknown = sorted(set(include) - set(EXPERIENCE))
     if unknown:
@@ -60,7 +72,7 @@ def save(agent: AttributePlannerAgent, path: str | Path, include: Collection[str
     write_archive(target, KIND, entries)
 
 
-def about(agent: AttributePlannerAgent, progress: dict[str, Any]) -> bytes:
+def about(agent: Savable, progress: dict[str, Any]) -> bytes:
     """What an agent is and how far it is, as JSON.
 
     Raises:
@@ -109,14 +121,14 @@ def check_target(path: str | Path) -> Path:
 
 
 def load(
-    kind: type[AttributePlannerAgent],
+    kind: type[Any],
     path: str | Path,
     env: Worlds | None,
     changes: dict[str, Any],
     *,
     custom_objects: Mapping[str, type[Any]] | None = None,
     max_bytes: int | None = None,
-) -> AttributePlannerAgent:
+) -> Any:
     """The agent that :func:`save` wrote, in the given environments or in none."""
     source = _with_suffix(path)
     if not source.exists():
@@ -140,13 +152,13 @@ def load(
 
 
 def _restored(
-    kind: type[AttributePlannerAgent],
+    kind: type[Any],
     entries: Mapping[str, bytes],
     changes: Mapping[str, Any],
     *,
     custom_objects: Mapping[str, type[Any]] | None,
     max_bytes: int,
-) -> AttributePlannerAgent:
+) -> Any:
     """The agent that the entries describe, with some options changed."""
     facts = json.loads(entries["agent.json"])
     stand_in = _stand_in(facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rich.progress import Progress
 from stable_baselines3 import HerReplayBuffer
@@ -11,14 +11,29 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
+from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.phases import HopVecEnv
+from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.algorithms import SpreadEpisodes
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
 
-if TYPE_CHECKING:
-    from gym_attrplan.agent.planner_agent import AttributePlannerAgent
+
+class Trainee(Protocol):
+    """What training needs of an agent."""
+
+    options: AgentOptions
+    num_timesteps: int
+    steps_done: dict[str, int]
+    counts: TransitionCounts
+    outcomes: HopOutcomes
+    hops: PracticeVecEnv | HopVecEnv
+    low_level: Any
+    explorer: Any
 
 
 class Training:
-    """One call of ``learn``: explores what is left to explore, then hops.
+    """One call of ``learn``: practice of changes, or exploring first and hops to neighbours then.
 
     Args:
         agent: Whose algorithms to run; its counts, clock and log are kept up to date.
@@ -29,7 +44,7 @@ class Training:
 
     def __init__(
         self,
-        agent: AttributePlannerAgent,
+        agent: Trainee,
         callback: BaseCallback,
         *,
         log_interval: int | None,
@@ -46,12 +61,14 @@ class Training:
         for phase, n_steps in self._phases(end):
             if not self._run(phase, n_steps):
                 return
-            if phase == "explore":
+            if phase == "explore" or self._agent.options.asks_for_changes:
                 advice.warn(advice.on_exploring(self._agent.counts))
 
     def _phases(self, end: int) -> list[tuple[str, int]]:
         """What is left of each phase: who has begun to hop does not go back to exploring."""
         agent = self._agent
+        if agent.options.asks_for_changes:
+            return [("hop", end - agent.num_timesteps)]
         to_explore = int(agent.options.exploration_fraction * end) - agent.steps_done["explore"]
         if agent.steps_done["hop"] or to_explore < 0:
             to_explore = 0
@@ -72,6 +89,7 @@ class Training:
             progress=self._progress,
         )
         model.set_logger(AgentLogger(agent))
+        self._look_ahead()
         _start_new_episodes(model)
         self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
         both = CallbackList([SpreadEpisodes(), bridge])
@@ -83,9 +101,18 @@ class Training:
         agent = self._agent
         if agent.options.is_inverse:
             return  # its π does not change while it hops
+        self._look_ahead()
         if agent.num_timesteps >= self._epoch_end:
-            agent.counts.start_epoch(agent.options.decay)
+            counted = agent.outcomes if agent.options.asks_for_changes else agent.counts
+            counted.start_epoch(agent.options.decay)
             self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
+
+    def _look_ahead(self) -> None:
+        """Where hops ask for changes, the discount follows from how long they are."""
+        agent = self._agent
+        given = agent.options.gamma is not None or "gamma" in agent.options.low_level_kwargs
+        if isinstance(agent.hops, PracticeVecEnv) and not given:
+            set_discount(agent.low_level, agent.hops.lengths.discount)
 
     def _explored(self) -> dict[str, float]:
         counts = self._agent.counts
@@ -94,7 +121,15 @@ class Training:
     def _hopped(self) -> dict[str, float]:
         n_hops, n_reached = self._agent.hops.take_tally()
         success = n_reached / max(1, n_hops)
-        return {"success": success, "hops": n_hops, "edges": self._agent.counts.n_edges}
+        return {"success": success, "hops": n_hops, **self._explored()}
+
+
+def set_discount(model: Any, gamma: float) -> None:
+    """Have an SB3 learner look ahead as far as ``gamma`` says, from its next rollout on."""
+    model.gamma = gamma
+    buffer = getattr(model, "rollout_buffer", None)
+    if buffer is not None:
+        buffer.gamma = gamma
 
 
 def _start_new_episodes(model: Any) -> None:

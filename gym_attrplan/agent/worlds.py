@@ -19,15 +19,16 @@ from gym_attrplan.algorithms.spread import episode_limit
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.wrappers import with_attributes
+from gym_attrplan.wrappers.batches import make_batch
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 from gym_attrplan.wrappers.origin import Origin
 
 Worlds = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
 
-N_BATCHED = 512
+N_BATCHED = 64
 """Environments made of an id with a batched twin, unless a number is given."""
 
-N_COPIES = 16
+N_COPIES = 32
 """Environments made of any other id: they are stepped one after the other."""
 
 
@@ -40,8 +41,8 @@ def as_vec_env(
         env: An id of the registry (without attributes of its own, it gets what is ready for it), an
             environment, a ``gymnasium.vector`` environment that resets in the same step, or an SB3
             ``VecEnv``.
-        n_envs: How many environments to make of an id; by default 512 if it has a batched twin,
-            else 16.
+        n_envs: How many environments to make of an id; by default 64 if they can be made as one
+            batch, else 32.
         env_kwargs: For the environment of an id.
 
     Raises:
@@ -65,11 +66,6 @@ def as_vec_env(
     _check_observations(env, attribute_space(env))
     _check_actions(env.action_space)
     return GuardedVecEnv(env)
-
-
-def has_batched_twin(env_id: str) -> bool:
-    """Whether the environments of an id can be made as one batch."""
-    return gym.spec(env_id).vector_entry_point is not None
 
 
 def attribute_space(venv: VecEnv) -> AttributeSpace:
@@ -98,6 +94,14 @@ def origin(venv: VecEnv) -> Origin | None:
     return found
 
 
+def set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
+    """Set an attribute of every environment, on the layer that has it."""
+    try:  # SB3's own set_attr would set it on the outermost wrapper, where nobody reads it
+        venv.env_method("set_wrapper_attr", name, value)
+    except AttributeError:  # a batch is one object
+        venv.set_attr(name, value)
+
+
 def action_choices(venv: VecEnv) -> int:
     """How many numbers at the front of an action are scores of choices, if the worlds say so."""
     return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
@@ -109,7 +113,10 @@ def _make(
     """The batched twin if it has attributes, else copies, with the attributes that are ready."""
     if n_envs is not None and n_envs < 1:
         raise InvalidOption(f"n_envs environments are made, at least 1; received {n_envs}.")
-    if has_batched_twin(env_id):
+    batch = make_batch(env_id, n_envs or N_BATCHED, kwargs)
+    if batch is not None:
+        return batch
+    if gym.spec(env_id).vector_entry_point is not None:
         mode = "vector_entry_point"
         batch = gym.make_vec(
             env_id, num_envs=n_envs or N_BATCHED, vectorization_mode=mode, **kwargs

@@ -73,7 +73,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         env: VecNormalize | None = None,
     ) -> DictReplayBufferSamples:
         # Both samplings of goals must draw the same ones, so SB3's own is given ours to return.
-        goals = super()._sample_goals(batch_indices, env_indices)
+        goals = self._draw_goals(batch_indices, env_indices)
         self._chosen_goals: npt.NDArray[Any] | None = goals
         samples = super()._get_virtual_samples(batch_indices, env_indices, env)
         self._chosen_goals = None
@@ -89,6 +89,12 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         )
         done = np.asarray(done, np.float32).reshape(-1, 1)
         return samples._replace(dones=self.to_torch(done))
+
+    def _draw_goals(
+        self, batch_indices: npt.NDArray[Any], env_indices: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
+        """The goals that transitions get in hindsight."""
+        return super()._sample_goals(batch_indices, env_indices)
 
     def _sample_goals(
         self, batch_indices: npt.NDArray[Any], env_indices: npt.NDArray[Any]

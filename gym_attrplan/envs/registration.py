@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import gymnasium as gym
+
+from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers.batches import Batch, register_batch_maker
 
 
 class _Entry(TypedDict):
@@ -56,3 +59,16 @@ def register_environments() -> None:
     for name, entry in ENVIRONMENTS.items():
         if name not in gym.registry:
             gym.register(name, **entry)
+    register_batch_maker(make_minigrid_batch)
+
+
+def make_minigrid_batch(env_id: str, num_envs: int, kwargs: dict[str, Any]) -> Batch | None:
+    """A batch of MiniGrid's environments with their ready attributes; None for other ids."""
+    if not env_id.startswith("MiniGrid-") or "max_episode_steps" in kwargs:
+        return None
+    from gym_attrplan.envs.minigrid.factories import minigrid_vec
+
+    try:
+        return minigrid_vec(env_id, num_envs, **kwargs)
+    except InvalidEnvironment:  # rules that the batch does not know
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,12 +11,15 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csgraph, csr_array
 
 from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph.outcomes import HopOutcomes, OutcomeTable
+from gym_attrplan.graph.plan import Plan
 from gym_attrplan.graph.ragged import expand_rows, row_argmin
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
+PairProbs: TypeAlias = Callable[[Places, Places], FloatArray]
 
 _CLOSE = 1e-6
 _MAX_SWEEPS = 1_000
@@ -30,7 +34,7 @@ class Values(NamedTuple):
         nodes: ``(n_nodes,)`` the chance to get from each description to the goal, less for every
             step on the way.
         made: ``(n_rows,)`` the mean value of where a hop ends that makes its change.
-        missed: ``(n_rows,)`` the same for hops that do not, 0 where an episode ended.
+        missed: ``(n_rows,)`` the same for hops that do not.
     """
 
     nodes: FloatArray
@@ -41,17 +45,20 @@ class Values(NamedTuple):
 class ChangePlanner:
     """Plans over outcomes: the best next change towards any goal, from any description.
 
-    A description is worth ``max over changes of discount ** n_steps * sum of P(end) value(end)``,
-    and 1 where the goal holds. Where a hop has several ends, their expectation counts: a key that
-    lies in any of seven rooms is not seven unlikely edges; a hop that fails and can be tried again
-    costs time, not everything. The search begins with one reverse Dijkstra along single ends,
-    which is a lower bound, and then takes expectations until nothing changes.
+    A description is worth ``max over changes of discount ** n_steps * sum of P(end) value(end)``, 1
+    where the goal holds, and 0 where an episode ended without it. Where a hop has several ends,
+    their expectation counts: a key that lies in any of seven rooms is not seven unlikely edges; a
+    hop that fails and can be tried again costs time, not everything. The search begins with one
+    reverse Dijkstra along single ends, which is a lower bound, and then takes expectations until
+    nothing changes.
 
     Args:
         outcomes: What hops did; the planner follows its changes.
         discount: What a goal is worth that is a step further away.
         doubt: Failures added to every row, so that one lucky attempt is not taken for certainty.
         max_goals: Goals to remember; the least recently used goes first.
+        follows: Whether it follows the outcomes by itself, or only when :meth:`catch_up` is called:
+            what changes at every step is not worth planning anew each time.
 
     Raises:
         InvalidGraph: If an option is out of range.
@@ -74,6 +81,7 @@ class ChangePlanner:
         discount: float = 0.99,
         doubt: float = 1.0,
         max_goals: int = 256,
+        follows: bool = True,
     ) -> None:
         if not 0.0 < discount < 1.0:
             raise InvalidGraph(f"a discount is between 0 and 1; received {discount}.")
@@ -85,6 +93,7 @@ class ChangePlanner:
         self.discount = discount
         self.doubt = doubt
         self.max_goals = max_goals
+        self.follows = follows
         self._known: OrderedDict[bytes, Values] = OrderedDict()
         self._version: int | None = None
 
@@ -100,7 +109,7 @@ class ChangePlanner:
         wanted = self.outcomes.space.goal(goal)
         key = wanted.tobytes()
         if key not in self._known:
-            self._known[key] = self._solve(self.outcomes.index.matching(wanted))
+            self._known[key] = self._solve(self._matching(wanted))
             if len(self._known) > self.max_goals:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
@@ -111,15 +120,18 @@ class ChangePlanner:
         descriptions: npt.ArrayLike,
         goals: list[Any] | npt.NDArray[Any],
         *,
-        faith: FloatArray | None = None,
+        first_probs: PairProbs | None = None,
+        faith: PairProbs | None = None,
     ) -> Places:
         """The number of the change to ask for next in each environment.
 
         Args:
             descriptions: ``(n, n_attributes)``.
             goals: n goals, in any form.
-            faith: ``(n, n_changes)`` factors on the changes' probabilities, below 1 for one that
-                has failed in this episode.
+            first_probs: ``(m,)`` environments and ``(m,)`` changes → how likely the changes are
+                from the states at hand; by default as from any state of that description.
+            faith: ``(m,)`` environments and ``(m,)`` changes → factors on the changes'
+                probabilities, below 1 for one that has failed in the environment's episode.
 
         Returns:
             ``(n,)`` change numbers, -1 where no way to the goal is known or it holds already.
@@ -127,56 +139,137 @@ class ChangePlanner:
         self._follow()
         nodes = self.outcomes.index.find(descriptions).astype(np.int64)
         chosen = np.full(len(nodes), -1)
-        known = np.flatnonzero(nodes >= 0)
+        known = np.flatnonzero((nodes >= 0) & (nodes < self._n_nodes))
         owner, places = expand_rows(self._first_row, nodes[known])
         rows = self._by_node[places]
-        values = [self.values(goals[i]) for i in known]
+        envs, changes = known[owner], self._table.change[rows]
+        made = self._made[rows] if first_probs is None else first_probs(envs, changes)
+        trust = made if faith is None else made * faith(envs, changes)
         worth = np.zeros(len(rows))
+        bounds = np.searchsorted(owner, np.arange(len(known) + 1))
         for k, i in enumerate(known):
-            mine = owner == k
-            trust = 1.0 if faith is None else faith[i, self._table.change[rows[mine]]]
-            worth[mine] = self._worth(rows[mine], values[k], trust)
+            mine = slice(bounds[k], bounds[k + 1])
+            worth[mine] = self._worth(rows[mine], self.values(goals[i]), trust[mine])
         best, _ = row_argmin(np.where(worth > _NEVER, -worth, np.inf), owner, len(known))
         found = best >= 0
         chosen[known[found]] = self._table.change[rows[best[found]]]
         return chosen
 
+    def plan(self, description: npt.ArrayLike, goal: GoalLike) -> Plan | None:
+        """The way to a goal, change by change; None if none is known.
+
+        Its hops end where they mostly do, of the ends that lead on. Its chance is that of the goal
+        whatever happens on the way: a hop that fails may be tried again, and one that ends
+        elsewhere goes on from there.
+
+        Raises:
+            InvalidGoal: If the goal does not belong to the space.
+        """
+        values = self.values(goal)
+        node = int(self.outcomes.index.find(description)[0])
+        if not 0 <= node < self._n_nodes or values.nodes[node] <= _NEVER:
+            return None
+        every = np.arange(len(self._table.node))
+        worth = self._worth(every, values)
+        goal_nodes = self._matching(self.outcomes.space.goal(goal))
+        chances = self._chances(worth, goal_nodes)
+        nodes, rows = [node], []
+        full = self._with_ends(values.nodes, goal_nodes)
+        while values.nodes[node] < 1.0:
+            mine = self._by_node[self._first_row[node] : self._first_row[node + 1]]
+            rows.append(int(mine[worth[mine].argmax()]))
+            node = self._likely_end(rows[-1], full, better_than=values.nodes[node])
+            if node < 0:  # so far away that its value is lost in rounding
+                return None
+            nodes.append(node)
+        return Plan(
+            nodes=np.array(nodes),
+            vectors=self.outcomes.index.vectors(nodes),
+            edge_probs=self._made[rows],
+            cost=float(-np.log(values.nodes[nodes[0]])),
+            space=self.outcomes.space,
+            changes=self.outcomes.changes(self._table.change[rows]),
+            chance=float(chances[nodes[0]]),
+        )
+
     # --- the search -------------------------------------------------------------------------
 
-    def _worth(self, rows: Places, values: Values, trust: Any = 1.0) -> FloatArray:
-        """``(n,)`` what asking for the rows' changes is worth."""
-        made = self._made[rows] * trust
-        missed = self._missed[rows] * values.missed[rows]
+    def _worth(self, rows: Places, values: Values, made: FloatArray | None = None) -> FloatArray:
+        """``(n,)`` what asking for the rows' changes is worth, made with these probabilities."""
+        made = self._made[rows] if made is None else made
+        missed = np.minimum(self._missed[rows], 1.0 - made) * values.missed[rows]
         worth: FloatArray = self._faded[rows] * (made * values.made[rows] + missed)
         return worth
 
     def _solve(self, goal_nodes: Places) -> Values:
-        n_nodes = len(self.outcomes.index)
-        values = np.zeros(n_nodes)
+        values = np.zeros(2 * self._n_nodes)
         if len(goal_nodes):
-            values = np.exp(-csgraph.dijkstra(self._reverse, indices=goal_nodes, min_only=True))
+            goals = np.concatenate([goal_nodes, self._n_nodes + goal_nodes])
+            values = np.exp(-csgraph.dijkstra(self._reverse, indices=goals, min_only=True))
         every = np.arange(len(self._table.node))
         tried = self._table.node[self._by_node[self._starts]] if len(every) else every
         for _ in range(_MAX_SWEEPS if len(every) else 0):
-            worth = self._worth(every, self._ends(values))
+            worth = self._worth(every, self._means(values))
             best = np.maximum.reduceat(worth[self._by_node], self._starts)
             better = np.maximum(values[tried], best)
             change = float(np.max(better - values[tried], initial=0.0))
             values[tried] = better
             if change < _CLOSE:
                 break
-        return self._ends(values)
+        return self._means(values)
 
-    def _ends(self, values: FloatArray) -> Values:
-        return Values(values, self._made_ends @ values, self._missed_ends @ values)
+    def _chances(self, worth: FloatArray, goal_nodes: Places) -> FloatArray:
+        """``(n_nodes,)`` how likely the goal is if everybody asks for what is worth most."""
+        chances = self._with_ends(np.zeros(self._n_nodes), goal_nodes)
+        chances[goal_nodes] = 1.0
+        owner = self._table.node[self._by_node]
+        best, _ = row_argmin(-worth[self._by_node], owner, self._n_nodes)
+        asking = np.setdiff1d(np.flatnonzero(best >= 0), goal_nodes)
+        rows = self._by_node[best[asking]]
+        made, missed = self._made_ends[rows], self._missed_ends[rows]
+        for _ in range(_MAX_SWEEPS):
+            after = self._made[rows] * (made @ chances) + self._missed[rows] * (missed @ chances)
+            change = float(np.abs(after - chances[asking]).max(initial=0.0))
+            chances[asking] = after
+            if change < _CLOSE:
+                break
+        return chances
+
+    def _likely_end(self, row: int, values: FloatArray, *, better_than: float) -> int:
+        """Where hops of a row mostly end, of what is nearer to the goal; -1 if nothing is."""
+        own = np.flatnonzero(self._table.end_row == row)
+        nearer = own[values[self._places[own]] > better_than]
+        if not len(nearer):
+            return -1
+        return int(self._table.end_node[nearer[self._table.end_count[nearer].argmax()]])
+
+    def _with_ends(self, nodes: FloatArray, goal_nodes: Places) -> FloatArray:
+        """``(2 n_nodes,)`` values of descriptions, then of the same where an episode ended."""
+        ended = np.zeros(len(nodes))
+        ended[goal_nodes] = 1.0
+        return np.concatenate([nodes, ended])
+
+    def _means(self, values: FloatArray) -> Values:
+        nodes = values[: self._n_nodes]
+        return Values(nodes, self._made_ends @ values, self._missed_ends @ values)
+
+    def _matching(self, goal: IntArray) -> Places:
+        nodes = self.outcomes.index.matching(goal).astype(np.int64)
+        return nodes[nodes < self._n_nodes]
 
     def _follow(self) -> None:
+        if self._version is None or self.follows:
+            self.catch_up()
+
+    def catch_up(self) -> None:
         """Rebuild what the search needs, if the outcomes have changed."""
         if self._version == self.outcomes.version:
             return
         self._version = self.outcomes.version
         self._known.clear()
         self._table = table = self.outcomes.table()
+        self._n_nodes = len(self.outcomes.index)
+        self._places = table.end_node + self._n_nodes * table.end_over
         total = table.attempts + self.doubt
         self._made = table.successes / total
         self._missed = (table.attempts - table.successes) / total
@@ -184,30 +277,30 @@ class ChangePlanner:
         self._made_ends = self._end_matrix(table, table.successes, made=True)
         self._missed_ends = self._end_matrix(table, table.attempts - table.successes, made=False)
         self._by_node = np.argsort(table.node, kind="stable")
-        counts = np.bincount(table.node, minlength=len(self.outcomes.index))
+        counts = np.bincount(table.node, minlength=self._n_nodes)
         self._first_row = np.concatenate([[0], np.cumsum(counts)])
         self._starts = self._first_row[:-1][counts > 0]
         self._reverse = self._edges(table, total)
 
     def _end_matrix(self, table: OutcomeTable, totals: FloatArray, *, made: bool) -> csr_array:
-        """``(n_rows, n_nodes)`` shares of the ends of hops that made their change, or did not."""
-        kept = (table.end_made == made) & (table.end_node >= 0)
-        rows, nodes = table.end_row[kept], table.end_node[kept]
+        """``(n_rows, 2 n_nodes)`` shares of the ends of hops that made their change, or did not."""
+        kept = table.end_made == made
+        rows, places = table.end_row[kept], self._places[kept]
         shares = table.end_count[kept] / np.maximum(totals[rows], _NEVER)
-        shape = (len(table.node), len(self.outcomes.index))
-        return coo_array((shares, (rows, nodes)), shape=shape).tocsr()
+        shape = (len(table.node), 2 * self._n_nodes)
+        return coo_array((shares, (rows, places)), shape=shape).tocsr()
 
     def _edges(self, table: OutcomeTable, total: FloatArray) -> csr_array:
         """Reversed single ends with their costs, of parallel ones the cheapest."""
-        kept = (table.end_node >= 0) & (table.end_node != table.node[table.end_row])
+        kept = self._places != table.node[table.end_row]
         rows = table.end_row[kept]
-        source, target = table.node[rows], table.end_node[kept]
+        source, target = table.node[rows], self._places[kept]
         chance = np.minimum(self._faded[rows] * table.end_count[kept] / total[rows], 1.0)
         costs = -np.log(np.maximum(chance, _NEVER))
         order = np.lexsort([costs, target, source])
         source, target, costs = source[order], target[order], costs[order]
         first = np.ones(len(order), np.bool_)
         first[1:] = (np.diff(source) != 0) | (np.diff(target) != 0)
-        n_nodes = len(self.outcomes.index)
-        edges = coo_array((costs[first], (target[first], source[first])), shape=(n_nodes, n_nodes))
+        shape = (2 * self._n_nodes,) * 2
+        edges = coo_array((costs[first], (target[first], source[first])), shape=shape)
         return edges.tocsr()

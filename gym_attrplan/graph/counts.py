@@ -223,6 +223,17 @@ class TransitionCounts:
         neighbours: npt.NDArray[np.int32] = columns["target"][slots[columns["visits"][slots] > 0]]
         return neighbours
 
+    def followers(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
+        """What was seen to follow: places in ``nodes`` ``(m,)``, and the nodes that did ``(m,)``.
+
+        Raises:
+            InvalidGraph: On a number that no node has.
+        """
+        owner, slots = self._store.rows(self.index.check_nodes(nodes))
+        columns = self._store.columns
+        kept = columns["visits"][slots] > 0
+        return owner[kept], columns["target"][slots[kept]]
+
     def sample_neighbours(
         self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by_need: bool = False
     ) -> npt.NDArray[np.int32]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.index import KeyTable, NodeIndex
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -17,8 +18,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-NOWHERE = -1
-"""Where a hop ended that the episode did not survive."""
+_COUNTED = ("weight", "attempts", "successes", "paid")
 
 _MAX_WEIGHT = 1e100
 """Newer attempts weigh more than older ones by at most this factor, before all are rescaled."""
@@ -34,8 +34,9 @@ class OutcomeTable(NamedTuple):
         successes: ``(n_rows,)`` how often the change was made.
         n_steps: ``(n_rows,)`` the mean length of the hops.
         end_row: ``(n_ends,)`` for each different end of a row: which row.
-        end_node: ``(n_ends,)`` the description; :data:`NOWHERE` if the episode was over.
+        end_node: ``(n_ends,)`` the description.
         end_made: ``(n_ends,)`` whether the change was made.
+        end_over: ``(n_ends,)`` whether the episode ended there, so that nothing follows.
         end_count: ``(n_ends,)`` how often.
     """
 
@@ -47,6 +48,7 @@ class OutcomeTable(NamedTuple):
     end_row: Places
     end_node: Places
     end_made: npt.NDArray[np.bool_]
+    end_over: npt.NDArray[np.bool_]
     end_count: FloatArray
 
 
@@ -74,8 +76,8 @@ class HopOutcomes:
         self._epoch = 0
         self._decay = 1.0
         n_change_words = space.n_words + -(-len(space) // 64)
-        self._changes = _Rows(n_change_words, ("weight", "attempts", "successes", "epoch"))
-        self._rows = _Rows(2, ("weight", "attempts", "successes", "steps", "epoch"))
+        self._changes = _Rows(n_change_words, (*_COUNTED, "alive", "epoch"))
+        self._rows = _Rows(2, (*_COUNTED, "steps", "epoch"))
         self._ends = _Rows(3, ("count",))
 
     # --- writing ----------------------------------------------------------------------------
@@ -98,8 +100,7 @@ class HopOutcomes:
             ends: ``(n, n_attributes)`` descriptions where they ended.
             made: ``(n,)`` whether the change was made.
             n_steps: ``(n,)`` how long they took.
-            over: ``(n,)`` whether the episode ended with them without the change, so that nothing
-                can follow.
+            over: ``(n,)`` whether the episode ended with them, so that nothing can follow.
 
         Raises:
             InvalidAttributes: If a description does not belong to the space.
@@ -108,14 +109,19 @@ class HopOutcomes:
         node = self.index.add(starts).astype(np.int64)
         end = self.index.add(ends).astype(np.int64)
         made = np.broadcast_to(np.asarray(made, np.bool_), len(node))
-        end = np.where(np.broadcast_to(np.asarray(over, np.bool_), len(node)), NOWHERE, end)
+        over = np.broadcast_to(np.asarray(over, np.bool_), len(node))
+        paid = self.pay(changes, made=made, over=over)
         change = self._changes.add(self._pack_changes(changes))
         row = self._rows.add(np.stack([node, change], axis=1).astype(np.uint64))
-        ended = self._ends.add(np.stack([row, end + 1, made], axis=1).astype(np.uint64))
+        how = made + 2 * over
+        ended = self._ends.add(np.stack([row, end, how], axis=1).astype(np.uint64))
         for counted, numbers in ((self._changes, change), (self._rows, row)):
             weight = self._weights(counted, numbers)
             np.add.at(counted["attempts"], numbers, weight)
             np.add.at(counted["successes"], numbers, weight * made)
+            np.add.at(counted["paid"], numbers, weight * paid)
+            if counted is self._changes:
+                np.add.at(counted["alive"], numbers, weight * (made & ~over))
         np.add.at(self._rows["steps"], row, weight * np.asarray(n_steps, np.float64))
         np.add.at(self._ends["count"], ended, weight)
         self.version += 1
@@ -150,13 +156,9 @@ class HopOutcomes:
     def _rescale(self, counted: _Rows, numbers: Places) -> None:
         factors = np.ones(len(counted))
         factors[numbers] = 1.0 / counted["weight"][numbers]
-        for name in (
-            "weight",
-            "attempts",
-            "successes",
-            *(("steps",) if counted is self._rows else ()),
-        ):
-            counted[name][:] *= factors
+        for name in counted.names:
+            if name != "epoch":
+                counted[name][:] *= factors
         if counted is self._rows:
             self._ends["count"][:] *= factors[self._ends.keys[:, 0].astype(np.int64)]
 
@@ -190,7 +192,7 @@ class HopOutcomes:
     def success_rates(
         self, descriptions: npt.ArrayLike, changes: npt.ArrayLike, *, prior: float = 2.0
     ) -> FloatArray:
-        """``(n,)`` how likely a change is from a description, by what was counted.
+        """``(n,)`` what asking for a change from a description is worth, by what was counted.
 
         What is not known of the description is filled in by how the change went elsewhere, as if
         seen in ``prior`` attempts; of a change never tried nothing is known, 0.5.
@@ -198,12 +200,42 @@ class HopOutcomes:
         node = self.index.find(descriptions).astype(np.int64)
         change = self.find_changes(changes)
         tried = self._changes.get(change)
-        usual = (tried["successes"] + 1.0) / (tried["attempts"] + 2.0)
+        usual = (tried["paid"] + 1.0) / (tried["attempts"] + 2.0)
         known = (node >= 0) & (change >= 0)
         row = np.full(len(node), -1)
         row[known] = self._rows.find(np.stack([node, change], axis=1)[known].astype(np.uint64))
         here = self._rows.get(row)
-        return (here["successes"] + prior * usual) / (here["attempts"] + prior)
+        return (here["paid"] + prior * usual) / (here["attempts"] + prior)
+
+    def pay(
+        self,
+        changes: npt.ArrayLike,
+        *,
+        made: npt.NDArray[np.bool_],
+        over: npt.NDArray[np.bool_],
+    ) -> FloatArray:
+        """``(n,)`` what hops are worth as practice: 1 for a change made, 0 for one that was not.
+
+        One whose making ended the episode is worth the less, the more often it is made without
+        that: whoever falls into a hole in row 3 has come to row 3, and should not.
+
+        Example:
+            >>> outcomes, yes = HopOutcomes(AttributeSpace({"row": 4})), np.array([True])
+            >>> outcomes.pay([[3]], made=yes, over=yes)
+            array([1.])
+            >>> outcomes.record([[2]] * 8, [[3]] * 8, [[3]] * 8, made=True, n_steps=4)
+            >>> outcomes.pay([[3]], made=yes, over=yes)
+            array([0.2])
+        """
+        tried = self._changes.get(self.find_changes(changes))
+        alive_share = tried["alive"] / (tried["successes"] + 2.0)
+        paid: FloatArray = np.where(over, 1.0 - alive_share, 1.0) * made.astype(np.float64)
+        return paid
+
+    def attempts_at(self, change: IntArray) -> tuple[float, float]:
+        """How often a change was asked for anywhere, and how often it was made."""
+        tried = self._changes.get(self.find_changes(change))
+        return float(tried["attempts"][0]), float(tried["successes"][0])
 
     def table(self) -> OutcomeTable:
         """Everything counted."""
@@ -217,10 +249,40 @@ class HopOutcomes:
             successes=self._rows["successes"] * scale,
             n_steps=self._rows["steps"] * scale / attempts,
             end_row=ends[:, 0],
-            end_node=ends[:, 1] - 1,
-            end_made=ends[:, 2].astype(np.bool_),
+            end_node=ends[:, 1],
+            end_made=(ends[:, 2] & 1).astype(np.bool_),
+            end_over=(ends[:, 2] & 2).astype(np.bool_),
             end_count=self._ends["count"] * scale[ends[:, 0]],
         )
+
+    def hop_graph(self) -> TransitionCounts:
+        """What hops did as a graph of descriptions, numbered alike: an edge for every end.
+
+        Of several changes that lead along an edge, the attempts and successes are those of the one
+        that does so most surely.
+        """
+        table = self.table()
+        row, target = table.end_row, table.end_node
+        kept = np.flatnonzero(table.end_made & (target != table.node[row]))
+        source, target = table.node[row[kept]], target[kept]
+        attempts, arrived = table.attempts[row[kept]], table.end_count[kept]
+        order = np.lexsort([-arrived / attempts, target, source])
+        source, target = source[order], target[order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (np.diff(source) != 0) | (np.diff(target) != 0)
+        n_ways = np.bincount(source[first], minlength=len(self.index))
+        successes = arrived[order][first].astype(np.float32)
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "nodes": np.ascontiguousarray(self.index.packed),
+            "indptr": np.concatenate([[0], np.cumsum(n_ways)]).astype(np.int32),
+            "target": target[first].astype(np.int32),
+            "visits": successes.astype(np.float64),
+            "attempts": np.maximum(attempts[order][first].astype(np.float32), successes),
+            "successes": successes,
+            "total": np.array(float(successes.sum())),
+            "decay": np.array(1.0),
+        }
+        return TransitionCounts.from_arrays(self.space, arrays)
 
     def _pack_changes(self, changes: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """``(n, n_words)``: the wanted values, and which they are."""
@@ -266,7 +328,7 @@ class HopOutcomes:
         """Every row speaks of descriptions, changes and rows that are there."""
         limits = (
             (self._rows, (len(self.index), len(self._changes))),
-            (self._ends, (len(self._rows), len(self.index) + 1, 2)),
+            (self._ends, (len(self._rows), len(self.index), 4)),
         )
         for rows, sizes in limits:
             if (rows.keys >= np.array(sizes, np.uint64)).any():
@@ -311,10 +373,10 @@ class _Rows:
         return self._table.find(keys).astype(np.int64)
 
     def get(self, numbers: Places) -> dict[str, FloatArray]:
-        """Attempts and successes of rows; of number -1 there are none."""
+        """What was counted of rows; of number -1 there is nothing."""
         known = numbers >= 0
         found = {}
-        for name in ("attempts", "successes"):
+        for name in self.names[1:-1]:
             found[name] = np.zeros(len(numbers))
             rows = numbers[known]
             found[name][known] = self[name][rows] / self["weight"][rows]

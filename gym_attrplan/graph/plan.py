@@ -23,6 +23,10 @@ class Plan:
         edge_probs: ``(n_hops,)`` probability of each hop.
         cost: What the planner minimised: -log of each probability, plus a step cost per hop.
         space: The attributes.
+        changes: ``(n_hops, n_attributes)`` what each hop asks for, -1 for what is free; None where
+            hops ask for whole descriptions.
+        chance: Probability that the goal is reached, also by trying again or another way; None if
+            every hop must work.
 
     Example:
         >>> space = AttributeSpace(["key", "door"])
@@ -40,6 +44,8 @@ class Plan:
     edge_probs: npt.NDArray[np.float64]
     cost: float
     space: AttributeSpace = field(repr=False)
+    changes: IntArray | None = None
+    chance: float | None = None
 
     def __len__(self) -> int:
         return len(self.edge_probs)
@@ -49,19 +55,19 @@ class Plan:
 
     @property
     def success_prob(self) -> float:
-        """Probability that every hop works, were they independent."""
-        return float(np.prod(self.edge_probs))
+        """Probability that it leads to the goal: its chance, or that of every hop to work."""
+        return float(np.prod(self.edge_probs)) if self.chance is None else self.chance
 
     def describe(self) -> str:
         """The plan in attribute words: a line per hop, with only what it changes."""
         hops = "1 hop" if len(self) == 1 else f"{len(self)} hops"
         lines = [f"{hops}, success {self.success_prob:.2f}"]
         lines.append(f"from {self.space.describe(self.vectors[0])}")
+        asked = self.changes
+        if asked is None:
+            asked = np.where(self.vectors[:-1] == self.vectors[1:], FREE, self.vectors[1:])
         changes = [
-            f"{number}. {describe_change(self.space, before, after)}"
-            for number, (before, after) in enumerate(
-                zip(self.vectors[:-1], self.vectors[1:], strict=True), start=1
-            )
+            f"{number}. {self.space.describe(change)}" for number, change in enumerate(asked, 1)
         ]
         width = max(map(len, changes), default=0)
         lines += [

@@ -86,13 +86,42 @@ class SmallImageNet(nn.Module):
         return features
 
 
+class SymbolView(nn.Module):
+    """A small grid of symbols, such as MiniGrid's view, ``(n, height, width, channels)``.
+
+    What stands in a cell is the sum of a table's rows, one for each channel's value; one layer then
+    reads all cells, each in its place. A seventh of the work of :class:`SmallImageNet`: a policy
+    reads every observation several times, and what lies where is what it needs.
+
+    Args:
+        shape: ``(height, width, channels)``.
+        n_features: Length of the output.
+        n_codes: Length of a table's row.
+    """
+
+    _offsets: torch.Tensor
+
+    def __init__(self, shape: tuple[int, ...], n_features: int = 128, *, n_codes: int = 16) -> None:
+        super().__init__()
+        height, width, n_channels = shape
+        n_values = SmallImageNet.N_VALUES
+        self._table = nn.Embedding(n_values * n_channels, n_codes)
+        self.register_buffer("_offsets", torch.arange(n_channels) * n_values)
+        self._cells = nn.Linear(height * width * n_codes, n_features)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """``(n, height, width, channels)`` values 0 … 255 → ``(n, n_features)``."""
+        codes = torch.relu(self._table(image.long() + self._offsets).sum(dim=3))
+        return torch.relu(self._cells(codes.flatten(1)))
+
+
 class GoalFusionExtractor(BaseFeaturesExtractor):
     """The features extractor for attribute environments, to be given to any SB3 algorithm.
 
     ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class":
     GoalFusionExtractor})``
 
-    Goals go through :class:`GoalFusion`, small images through :class:`SmallImageNet`, large ones
+    Goals go through :class:`GoalFusion`, small images through :class:`SymbolView`, large ones
     through SB3's ``NatureCNN``; everything else is flattened as SB3 does.
 
     Args:
@@ -218,5 +247,5 @@ def _part_network(space: spaces.Space[Any], image_features: int) -> tuple[nn.Mod
     if isinstance(space, spaces.Box) and is_image_space(space):
         return NatureCNN(space, features_dim=image_features), image_features
     if isinstance(space, spaces.Box) and len(space.shape) == 3 and space.dtype == np.int16:
-        return SmallImageNet(space.shape, image_features), image_features
+        return SymbolView(space.shape, image_features), image_features
     return nn.Flatten(), get_flattened_obs_dim(space)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from gym_attrplan.agent.lessons import new_success_model
 from gym_attrplan.graph.plan import describe_change
 from gym_attrplan.report.calibration import BoolArray, EdgeTrials, FloatArray
 
@@ -139,7 +138,7 @@ def _expectations(
     """What a model says of attempts that it was not trained on, and which these are."""
     model = agent.success_model
     if model is None or not model.is_trained:
-        model = new_success_model(agent)
+        model = agent.new_success_model()
         order = np.random.default_rng(0).permutation(len(trials))
         learned, kept = np.array_split(order, 2)
         rows = {key: part[learned] for key, part in trials.observations.items()}

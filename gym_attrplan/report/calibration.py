@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.agent.phases import HopVecEnv, endless_goals
+from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
 from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.error import InvalidData, InvalidOption
 from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
 
 if TYPE_CHECKING:
     from gym_attrplan.agent import AttributePlannerAgent
@@ -120,20 +123,13 @@ def try_edges(
     if n_attempts < 1:
         raise InvalidOption(f"n_attempts is at least 1; received {n_attempts}.")
     venv = agent.env if env is None else as_vec_env(env)
-    counts = TransitionCounts(agent.attribute_space)
-    counts.merge(agent.counts)
     attempts = AttemptBuffer(agent.observation_space, capacity=n_attempts)
-    hops = HopVecEnv(
-        venv,
-        counts,
-        attempts,
-        max_hop_steps=agent.options.max_hop_steps,
-        step_penalty=0.0,
-        rng=np.random.default_rng(seed),
-    )
-    deterministic = not agent.planner_options.sample_actions
+    hops, max_hop_steps = _hops(agent, venv, attempts, np.random.default_rng(seed))
+    # Changes were counted as practised, with sampled actions.
+    samples = agent.planner_options.sample_actions or agent.options.asks_for_changes
+    deterministic = not samples
     venv.seed(seed)
-    n_steps, limit = 0, 10 * n_attempts * agent.options.max_hop_steps
+    n_steps, limit = 0, 10 * n_attempts * max_hop_steps
     with endless_goals(venv):
         observations: Any = hops.reset()
         while len(attempts) < n_attempts and n_steps < limit:
@@ -184,33 +180,64 @@ def _bin(predicted: FloatArray, reached: BoolArray) -> Bin:
     return Bin(float(predicted.mean()), float(reached.mean()), low, high, len(reached))
 
 
+def _hops(
+    agent: AttributePlannerAgent,
+    venv: VecEnv,
+    attempts: AttemptBuffer,
+    rng: np.random.Generator,
+) -> tuple[VecEnv, int]:
+    """The worlds cut into the agent's hops, counted elsewhere, and the longest of them."""
+    counts = TransitionCounts(agent.attribute_space)
+    counts.merge(agent.counts)
+    if isinstance(agent.hops, PracticeVecEnv):
+        outcomes = HopOutcomes(agent.attribute_space)
+        outcomes.restore(agent.outcomes.to_arrays())
+        limit = agent.hops.lengths.limit
+        settings = PracticeSettings.given(max_hop_steps=limit, explore_share=0.0)
+        practice = PracticeVecEnv(
+            venv, counts, outcomes, settings=settings, attempts=attempts, rng=rng
+        )
+        practice.restore(agent.hops.to_arrays())
+        return practice, limit
+    assert agent.options.max_hop_steps is not None  # neighbours have a default
+    limit = agent.options.max_hop_steps
+    hops = HopVecEnv(venv, counts, attempts, max_hop_steps=limit, step_penalty=0.0, rng=rng)
+    return hops, limit
+
+
 def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> EdgeTrials:
     """The attempts at edges of which the planner knows, with what it says of them."""
-    rows, planner = attempts.observations, agent.navigator.planner
+    rows = attempts.observations
+    if agent.options.asks_for_changes:
+        rates = agent.outcomes.success_rates(rows["achieved_goal"], rows["desired_goal"])
+        known = agent.outcomes.index.find(rows["achieved_goal"]) >= 0
+        return _edge_trials(rates, known, attempts)
+    planner = agent.navigator.planner
     index = planner.counts.index
     source, target = (index.find(rows[key]) for key in ("achieved_goal", "desired_goal"))
     places = np.full(len(source), -1, np.int64)
     known = (source >= 0) & (target >= 0)
     places[known] = planner.counts.edges().positions(source[known], target[known])
-    known = places >= 0
+    probs = planner.edge_probs()
+    return _edge_trials(probs[places] if len(probs) else np.zeros(0), places >= 0, attempts)
+
+
+def _edge_trials(predicted: FloatArray, known: BoolArray, attempts: AttemptBuffer) -> EdgeTrials:
     if not known.any():
         raise InvalidData(
             "no edge of the graph was met: the worlds begin elsewhere than those explored, or "
             "nothing was explored. Train on these worlds, or give others."
         )
     return EdgeTrials(
-        predicted=np.array(planner.edge_probs()[places[known]]),
+        predicted=np.array(predicted[known]),
         reached=attempts.reached[known],
-        observations={key: part[known] for key, part in rows.items()},
+        observations={key: part[known] for key, part in attempts.observations.items()},
     )
 
 
 def _promises(agent: AttributePlannerAgent, starts: Any, goals: Any) -> FloatArray:
-    planner = agent.navigator.planner
-    plans = [
-        planner.plan(start, goal, unknown_start="nearest")
-        for start, goal in zip(starts, goals, strict=True)
-    ]
+    navigator = agent.navigator
+    plans = [navigator.plan(start, goal) for start, goal in zip(starts, goals, strict=True)]
     return np.array([0.0 if plan is None else plan.success_prob for plan in plans])
 
 

@@ -60,7 +60,12 @@ def run_demo(
     # Short episodes show the agent more rooms in as many steps.
     worlds = as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"max_episode_steps": 60})
     agent = AttributePlannerAgent(
-        "MultiInputPolicy", worlds, exploration_fraction=0.1, seed=seed, verbose=0
+        "MultiInputPolicy",
+        worlds,
+        hops="neighbours",
+        exploration_fraction=0.1,
+        seed=seed,
+        verbose=0,
     )
     agent.learn(total_timesteps, progress_bar=True)
     agent.save(folder / "agent.zip")

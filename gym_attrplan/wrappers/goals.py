@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gym_attrplan.attributes.functions import AttributeFunction, load_function
-from gym_attrplan.attributes.space import AttributeSpace, IntArray
+from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray
 from gym_attrplan.error import InvalidGoal
 from gym_attrplan.wrappers.observation import FlatObservation
 from gym_attrplan.wrappers.origin import Origin, origin_of
@@ -68,6 +68,31 @@ class SeenGoals:
         return np.stack([self._vectors[i] for i in chosen])
 
 
+class GivenGoals:
+    """A sampler of goals from a list, if possible of such as do not hold already.
+
+    Args:
+        goals: ``(k, n_attributes)``, -1 for free.
+
+    Example:
+        >>> given = GivenGoals(np.array([[1, -1], [0, -1]]))
+        >>> given(np.array([[1, 0], [0, 0]]), np.random.default_rng(0)).tolist()
+        [[0, -1], [1, -1]]
+    """
+
+    def __init__(self, goals: IntArray) -> None:
+        self._goals = goals
+
+    def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
+        """One of the goals for each row of ``achieved``."""
+        luck = rng.random((len(achieved), len(self._goals)))
+        for i, goal in enumerate(self._goals):
+            holds = ((achieved == goal) | (goal == FREE)).all(axis=1)
+            luck[:, i] -= holds  # whatever does not hold has more luck
+        chosen: IntArray = self._goals[luck.argmax(axis=1)]
+        return chosen
+
+
 class GoalRules:
     """When a goal is met, and what that pays: the batched, pure methods that HER calls."""
 
@@ -80,6 +105,19 @@ class GoalRules:
     def origin(self) -> Origin | None:
         """The id and arguments it was made with, as plain data; None if it was not made by id."""
         return origin_of(self.unwrapped.spec)
+
+    @property
+    def goal_sampler(self) -> GoalSampler | str | None:
+        """What draws the goals of new episodes; None draws what this environment has seen."""
+        return self._goal_sampler
+
+    @goal_sampler.setter
+    def goal_sampler(self, sampler: GoalSampler | str | None) -> None:
+        self._goal_sampler = sampler
+        self._seen = SeenGoals() if sampler is None else None
+        self._sampler: Callable[..., Any] = load_function(
+            self._seen or sampler or "", ("achieved", "rng")
+        )
 
     def _set_up(
         self,
@@ -99,10 +137,7 @@ class GoalRules:
         self.terminate_on_success = terminate_on_success
         self._function: Callable[[Any, Any], Any] = load_function(function, ("env", "observation"))
         self._flat = FlatObservation(inner, text=text)
-        self._seen = SeenGoals() if goal_sampler is None else None
-        self._sampler: Callable[..., Any] = load_function(
-            self._seen or goal_sampler or "", ("achieved", "rng")
-        )
+        self.goal_sampler = goal_sampler
         self._rng = np.random.default_rng()
         box = self.attribute_space.box
         return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})

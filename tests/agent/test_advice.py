@@ -7,6 +7,7 @@ import pytest
 from gym_attrplan.agent import advice
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.graph import Planner, TransitionCounts
+from gym_attrplan.graph.outcomes import HopOutcomes
 
 
 @pytest.fixture
@@ -33,19 +34,49 @@ def test_attributes_that_all_changed_need_no_advice(counts):
     assert advice.on_exploring(counts) == []
 
 
-def test_hops_that_never_arrive_are_named_with_the_longest_hop(counts):
-    counts.attempt([[0, 0, 0]] * 100, [[1, 0, 0]] * 100, False)
-    (text,) = advice.on_hopping(counts, max_hop_steps=7)
+def test_hops_that_never_arrive_are_named_with_the_longest_hop():
+    (text,) = advice.on_hopping(100, 0, max_hop_steps=7)
     assert text.startswith("of the last 100 attempts to hop 0 arrived.")
     assert "max_hop_steps=7" in text
 
 
 @pytest.mark.parametrize(("n_failed", "n_reached"), [(99, 0), (98, 2)])
-def test_few_attempts_or_some_that_arrive_need_no_advice(counts, n_failed, n_reached):
-    n = n_failed + n_reached
-    outcomes = [False] * n_failed + [True] * n_reached
-    counts.attempt([[0, 0, 0]] * n, [[1, 0, 0]] * n, outcomes)
-    assert advice.on_hopping(counts, max_hop_steps=7) == []
+def test_few_attempts_or_some_that_arrive_need_no_advice(n_failed, n_reached):
+    assert advice.on_hopping(n_failed + n_reached, n_reached, max_hop_steps=7) == []
+
+
+def practised(counts, *changes):
+    """Outcomes of 40 hops each that made their change from where nothing was had yet."""
+    outcomes = HopOutcomes(counts.space)
+    for change in changes:
+        ends = [[max(0, value) for value in change]] * 40
+        outcomes.record([[0, 0, 0]] * 40, [change] * 40, ends, made=True, n_steps=4)
+    return outcomes
+
+
+def test_values_that_came_about_but_that_no_hop_has_reached_are_named(counts):
+    outcomes = practised(counts, [1, -1, -1])
+    outcomes.record([[1, 0, 0]] * 3, [[-1, -1, 1]] * 3, [[1, 0, 0]] * 3, made=False, n_steps=9)
+    (text,) = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
+    assert text.startswith("'ore=1' was seen, but no hop to it ever worked (3 attempts).")
+    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    assert advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9) == []
+
+
+def test_practice_in_which_no_hop_arrives_is_advised_on_as_hopping_is(counts):
+    outcomes = HopOutcomes(counts.space)
+    hops = ([[0, 0, 0]] * 200, [[1, -1, -1]] * 200, [[0, 0, 0]] * 200)
+    outcomes.record(*hops, made=False, n_steps=9)
+    found = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
+    assert found == advice.on_hopping(200, 0, max_hop_steps=9)
+
+
+@pytest.mark.parametrize(("n_steps", "n_said"), [(59, 1), (60, 0)])
+def test_more_descriptions_than_steps_can_cover_are_said_to_be_too_many(counts, n_steps, n_said):
+    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    found = advice.on_practice(counts, outcomes, n_steps=n_steps, max_hop_steps=9)
+    assert len(found) == n_said
+    assert all(text.startswith("there are 3 descriptions, more than 59 steps") for text in found)
 
 
 def test_a_goal_outside_the_graph_is_answered_with_the_closest_description(counts):

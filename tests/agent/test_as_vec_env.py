@@ -19,7 +19,7 @@ SWITCHES = "AttrSwitches-v0"
 
 @pytest.mark.parametrize(
     ("env_id", "given", "made"),
-    [("FrozenLake-v1", 3, 3), ("FrozenLake-v1", None, 16), (SWITCHES, 3, 3), (SWITCHES, None, 512)],
+    [("FrozenLake-v1", 3, 3), ("FrozenLake-v1", None, 32), (SWITCHES, 3, 3), (SWITCHES, None, 64)],
 )
 def test_as_many_environments_are_made_of_an_id_as_were_asked_for(env_id, given, made):
     assert as_vec_env(env_id, n_envs=given).num_envs == made

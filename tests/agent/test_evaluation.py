@@ -63,9 +63,16 @@ def test_what_is_not_solved_counts_as_such():
     assert result.n_steps.tolist() == [5, 5, 5, 5]  # the world ends at 5
 
 
-def test_every_world_gets_as_many_tasks():
-    with pytest.raises(InvalidOption, match="multiple of the 2 worlds; received 3"):
-        evaluate_tasks(Always(1), worlds(), n_tasks=3)
+@pytest.mark.parametrize(("n_tasks", "lengths"), [(5, [1, 1, 1, 2, 2]), (1, [1])])
+def test_every_world_gets_as_many_tasks_give_or_take_one(n_tasks, lengths):
+    """Whatever ends first, the worlds take 'one' and 'two' in turn, from 'one' on."""
+    result = evaluate_tasks(Always(1), worlds(), n_tasks=n_tasks)
+    assert sorted(result.n_steps.tolist()) == lengths
+
+
+def test_no_task_at_all_is_refused():
+    with pytest.raises(InvalidOption, match="n_tasks is at least 1; received 0"):
+        evaluate_tasks(Always(1), worlds(), n_tasks=0)
 
 
 def test_random_actions_are_reproducible():

@@ -59,22 +59,27 @@ def make_venv(n_envs=4, **kwargs):
 DQN = {"learning_starts": 200, "buffer_size": 2_000, "gradient_steps": 1}
 SMALL_FIT = {"max_epochs": 2, "n_features": 8, "inverse_arch": [8], "forward_arch": [8]}
 INVERSE = {"low_level": "inverse", "low_level_kwargs": SMALL_FIT}
+FIRST = {"hops": "neighbours"}
 CASES = {
     "ppo": ({}, {}),
-    "ppo, random": ({}, {"exploration": "random"}),
+    "ppo, adapting": ({}, {"max_hop_steps": None, "epoch_steps": 500, "exploration_fraction": 0.1}),
     "a2c": ({}, {"low_level": "a2c"}),
     "dqn": ({}, {"low_level": "dqn", "low_level_kwargs": DQN}),
     "sac": ({"box_actions": True}, {"low_level": "sac", "low_level_kwargs": {"ent_coef": "auto"}}),
+    "ppo, neighbours": ({}, FIRST),
+    "ppo, random": ({}, {**FIRST, "exploration": "random"}),
+    "dqn, neighbours": ({}, {**FIRST, "low_level": "dqn", "low_level_kwargs": DQN}),
+    "sac, neighbours": ({"box_actions": True}, {**FIRST, "low_level": "sac"}),
     "inverse": ({}, INVERSE),
     "inverse, pictures": ({"pictures": True}, INVERSE),
     "inverse, boxes": ({"box_actions": True}, INVERSE),
 }
 
 
-QUICK = ("ppo", "dqn", "inverse", "inverse, pictures")
+QUICK = ("ppo", "ppo, adapting", "dqn", "ppo, neighbours", "inverse")
 """What every test run holds to the law; the others wait for the slow one."""
 
-STEPS = {"inverse, pictures": 100}  # pictures take their time
+STEPS = {"inverse, pictures": 100, "ppo, adapting": 2_000}  # pictures take their time
 
 
 def make_agent(case, n_envs=4):
@@ -118,13 +123,20 @@ def test_a_saved_and_loaded_agent_learns_on_as_if_never_paused(case, tmp_path):
     assert agent.num_timesteps >= before + 300
 
 
-@pytest.mark.parametrize("case", ["ppo", "dqn", "inverse"])
+@pytest.mark.parametrize("case", ["ppo", "dqn", "ppo, neighbours", "inverse"])
 def test_an_agent_in_new_environments_learns_on_as_in_the_old_ones(case):
     agent, moved = (make_agent(case).learn(600) for _ in range(2))
     moved.set_env(make_venv(**CASES[case][0]))
     for one in (agent, moved):
         one.learn(300, reset_num_timesteps=False)
     assert_same(agent, moved)
+
+
+def test_limits_and_epochs_have_moved_where_the_law_is_held_to_them():
+    agent = make_agent("ppo, adapting").learn(2_000)
+    assert agent.hops.lengths.limit < 100
+    assert agent.low_level.gamma == agent.hops.lengths.discount < 0.99
+    assert int(agent.outcomes.to_arrays()["epoch"]) >= 3
 
 
 def test_what_is_learned_on_matters_to_the_law():
@@ -190,8 +202,9 @@ def test_running_statistics_of_observations_are_kept(tmp_path):
         np.testing.assert_array_equal(statistics.mean, mean)
 
 
-def test_every_learner_has_a_clock_of_its_own():
-    agent = make_agent("dqn")
+@pytest.mark.parametrize("case", ["dqn", "dqn, neighbours"])
+def test_every_learner_has_a_clock_of_its_own(case):
+    agent = make_agent(case)
     rates = []
 
     def note(local, _):
@@ -203,8 +216,9 @@ def test_every_learner_has_a_clock_of_its_own():
     assert rates[1] > 0.95  # of the second step: DQN has none before its first
     assert rates[-1] == pytest.approx(0.05)
     assert agent.low_level.num_timesteps == agent.steps_done["hop"]
-    assert agent.explorer.num_timesteps == agent.steps_done["explore"]
     assert agent.num_timesteps == sum(agent.steps_done.values())
+    if agent.explorer is not agent.low_level:
+        assert agent.explorer.num_timesteps == agent.steps_done["explore"] > 0
 
 
 @pytest.mark.parametrize("low_level", ["ppo", "a2c", "reinforce"])

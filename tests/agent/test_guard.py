@@ -25,11 +25,23 @@ def second_is_odd(observe, action_space=None, **arguments):
     )
 
 
-@pytest.mark.parametrize("step", [20, 150], ids=["exploring", "hopping"])
-@pytest.mark.parametrize("low_level", ["ppo", "a2c", "dqn", "sac", "inverse", "reinforce"])
+@pytest.mark.parametrize("step", [20, 150])
+@pytest.mark.parametrize("low_level", ["ppo", "a2c", "dqn", "sac", "reinforce"])
 def test_nan_is_refused_at_once_with_the_environment_and_the_key(low_level, step):
     venv = second_is_odd(nan_at(step), STICK if low_level == "sac" else None)
-    agent = make_agent(venv, low_level, exploration_fraction=0.5)
+    agent = make_agent(venv, low_level)
+    with pytest.raises(InvalidEnvironment, match=r"environment 1, in .*has 'observation': nan"):
+        agent.learn(400)
+    assert agent.steps_done == {"explore": 0, "hop": 2 * (step - 1)}
+    assert agent.num_timesteps == 2 * (step - 1)
+    assert weights_are_finite(agent)
+
+
+@pytest.mark.parametrize("step", [20, 150], ids=["exploring", "hopping"])
+@pytest.mark.parametrize("low_level", ["ppo", "inverse"])
+def test_nan_is_refused_in_both_phases(low_level, step):
+    venv = second_is_odd(nan_at(step))
+    agent = make_agent(venv, low_level, hops="neighbours", exploration_fraction=0.5)
     with pytest.raises(InvalidEnvironment, match=r"environment 1, in .*has 'observation': nan"):
         agent.learn(400)
     assert agent.steps_done["hop"] > 0 if step == 150 else agent.steps_done["hop"] == 0

@@ -39,7 +39,7 @@ def counter():
 
 
 def make_agent(env=None, **options):
-    tiny = {"low_level_kwargs": TINY, "exploration": "random", "seed": 0}
+    tiny = {"low_level_kwargs": TINY, "seed": 0}
     return AttributePlannerAgent("MultiInputPolicy", env or counter(), **{**tiny, **options})
 
 

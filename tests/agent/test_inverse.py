@@ -110,6 +110,7 @@ def test_the_forward_model_knows_that_a_leap_needs_wind(trained):
     assert outcomes.vectors[:, :, 0].tolist() == [[1, 7, 0], [1, 7, 3]]
 
 
+@pytest.mark.slow
 @pytest.mark.learning
 def test_a_box_of_scores_and_numbers_is_planned_with_too(seed):
     quick = {"max_epochs": 12, "batch_size": 128}
@@ -130,6 +131,7 @@ def test_a_saved_agent_foresees_the_same(trained, tmp_path):
     assert again.imagined.n_edges == trained.imagined.n_edges
 
 
+@pytest.mark.slow
 def test_a_loaded_agent_learns_from_old_and_new_examples(trained, tmp_path):
     trained.save(tmp_path / "agent")
     again = AttributePlannerAgent.load(tmp_path / "agent", env=ring())
@@ -183,7 +185,7 @@ def test_what_an_inverse_model_cannot_do_is_said_at_once():
     with pytest.raises(InvalidOption, match="max_hop_steps=1; received 5"):
         make_agent(max_hop_steps=5)
     with pytest.raises(InvalidOption, match=r"surprise.*received low_level='ppo'"):
-        make_agent(low_level="ppo", exploration="surprise")
+        make_agent(low_level="ppo", hops="neighbours", exploration="surprise")
     switches = gym.wrappers.TimeLimit(Ring(), 5)
     switches.action_space = spaces.MultiBinary(2)
     many = AttributeWrapper(switches, {"place": N_PLACES}, lambda env, obs: [env.unwrapped.place])

@@ -16,8 +16,9 @@ from stable_baselines3.her import GoalSelectionStrategy
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan.agent.hindsight import ChangeReplayBuffer
 from gym_attrplan.agent.low_level import defaults, hop_defaults
-from gym_attrplan.algorithms import Reinforce
+from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer
 from gym_attrplan.error import InvalidData, InvalidEnvironment, InvalidOption
 
 
@@ -33,22 +34,29 @@ def make_agent(n=2, *, action_space=None, **options):
     return AttributePlannerAgent("MultiInputPolicy", venv, seed=0, device="cpu", **options)
 
 
-def test_hindsight_relabels_a_hop_to_where_it_ended():
-    buffer = make_agent(low_level="dqn").low_level.replay_buffer
+def test_hindsight_relabels_a_hop_to_what_changed_or_to_the_neighbour_where_it_ended():
+    assert type(make_agent(low_level="dqn").low_level.replay_buffer) is ChangeReplayBuffer
+    buffer = make_agent(low_level="dqn", hops="neighbours").low_level.replay_buffer
+    assert type(buffer) is TerminalHerReplayBuffer
     assert buffer.goal_selection_strategy is GoalSelectionStrategy.FINAL
 
 
 def test_hindsight_as_the_user_wants_it_comes_first():
     kwargs = {"replay_buffer_kwargs": {"goal_selection_strategy": "future"}, "gradient_steps": 1}
-    model = make_agent(low_level="dqn", low_level_kwargs=kwargs).low_level
+    model = make_agent(low_level="dqn", hops="neighbours", low_level_kwargs=kwargs).low_level
     assert model.replay_buffer.goal_selection_strategy is GoalSelectionStrategy.FUTURE
+    assert model.gradient_steps == 1
+    plain = {"replay_buffer_class": TerminalHerReplayBuffer, "gradient_steps": 1}
+    model = make_agent(low_level="dqn", low_level_kwargs=plain).low_level
+    assert type(model.replay_buffer) is TerminalHerReplayBuffer
     assert model.gradient_steps == 1
 
 
 def test_the_noise_of_continuous_hops_and_of_exploring_lasts():
-    agent = make_agent(action_space=spaces.Box(-1, 1, (2,), np.float32))
-    for model in (agent.low_level, agent.explorer):
-        assert (model.use_sde, model.sde_sample_freq) == (True, 16)
+    for hops in ("changes", "neighbours"):
+        agent = make_agent(action_space=spaces.Box(-1, 1, (2,), np.float32), hops=hops)
+        for model in (agent.low_level, agent.explorer):
+            assert (model.use_sde, model.sde_sample_freq) == (True, 16)
 
 
 def test_discrete_hops_have_no_such_noise():
@@ -98,7 +106,7 @@ def test_the_learning_rate_of_models_and_of_exploring_is_a_number_too():
     with pytest.raises(InvalidData, match="a number above 0; received 'lin_1e-3'"):
         make_agent(low_level="inverse", low_level_kwargs=rate)
     with pytest.raises(InvalidOption, match="a number above 0; received 'lin_1e-3'"):
-        make_agent(exploration_kwargs=rate)
+        make_agent(hops="neighbours", exploration_kwargs=rate)
 
 
 def test_a_policy_that_reads_one_array_is_refused_with_the_remedy():
@@ -134,7 +142,7 @@ def test_a_buffer_keeps_the_goals_of_hops_beside_vec_normalize():
     buffer = agent.low_level.replay_buffer
     goals = buffer.observations["desired_goal"][: buffer.pos]
     assert len(goals) > 50
-    assert not (goals == 1).all(axis=-1).any()  # no hop leads to both sides at once
+    assert ((goals != -1).sum(axis=-1) <= 1).all()  # no hop asks for both sides at once
 
 
 def test_the_entropy_of_sac_stays_below_the_reward_of_a_hop():

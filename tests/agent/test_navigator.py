@@ -7,7 +7,8 @@ import pytest
 
 from gym_attrplan import AttributeSpace, TransitionCounts
 from gym_attrplan.agent import PlannerOptions
-from gym_attrplan.agent.navigator import Navigator, checked_options
+from gym_attrplan.agent.navigator import Navigator
+from gym_attrplan.agent.planner_options import checked_options
 from gym_attrplan.error import InvalidGraph
 
 SPACE = AttributeSpace(["a", "b", "c"])

@@ -39,8 +39,10 @@ QUICK = {
     "seed": 0,
     "max_hop_steps": 4,
     "low_level_kwargs": {"n_steps": 32, "batch_size": 128},
-    "exploration_kwargs": {"n_steps": 32, "batch_size": 128},
 }
+FIRST = {"hops": "neighbours", "exploration_kwargs": {"n_steps": 32, "batch_size": 128}}
+"""Explores first, and hops to whole neighbouring descriptions, as in the paper."""
+EACH = pytest.mark.parametrize("options", [{}, FIRST], ids=["changes", "neighbours"])
 
 
 def any_count(achieved, rng):
@@ -66,22 +68,41 @@ def trained(seed):
     return make_agent(seed=seed).learn(6_000)
 
 
+@pytest.fixture(scope="module")
+def to_neighbours(seed):
+    torch.set_num_threads(1)
+    return make_agent(seed=seed, **FIRST).learn(6_000)
+
+
 @pytest.mark.learning
-def test_it_reaches_goals_it_was_never_trained_on(trained):
-    assert trained.counts.n_nodes == 8
-    assert trained.counts.n_edges == 8
-    mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=40, warn=False)
+@pytest.mark.parametrize("which", ["trained", "to_neighbours"])
+def test_it_reaches_goals_it_was_never_trained_on(which, request, seed):
+    agent = request.getfixturevalue(which)
+    assert agent.counts.n_nodes == 8
+    assert agent.counts.n_edges == 8
+    mean_reward, _ = evaluate_policy(agent, counters(), n_eval_episodes=40, warn=False)
     assert mean_reward == 1.0
 
 
 @pytest.mark.learning
-def test_the_plan_goes_round_the_counter(trained):
-    env = counter()
-    observation, _ = env.reset(seed=0, options={"goal": "not four, two, one"})
+def test_the_plan_asks_for_one_bit_after_the_other(trained):
+    """The hop to 'two' leads through 001: what it does not ask for may change."""
+    observation, _ = counter().reset(seed=0, options={"goal": "not four, two, one"})
     plan = trained.plan(observation)
+    assert plan.changes.tolist() == [[-1, 1, -1], [-1, -1, 1]]
+    assert plan.vectors.tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1]]
+    assert 0.5 < plan.success_prob <= 1.0
+    assert trained.plan(observation, "four").changes.tolist() == [[1, -1, -1]]
+    assert "2 hops" in plan.describe()
+
+
+@pytest.mark.learning
+def test_the_plan_to_neighbours_goes_round_the_counter(to_neighbours):
+    observation, _ = counter().reset(seed=0, options={"goal": "not four, two, one"})
+    plan = to_neighbours.plan(observation)
     assert plan.vectors.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
     assert 0.5 < plan.success_prob <= 1.0
-    assert len(trained.plan(observation, "four").nodes) == 5
+    assert len(to_neighbours.plan(observation, "four").nodes) == 5
     assert "3 hops" in plan.describe()
 
 
@@ -105,7 +126,7 @@ def test_predict_takes_one_or_a_batch_and_carries_the_plan_in_its_state(trained)
 def test_partly_specified_goals_and_a_goal_nobody_can_reach(trained, seed):
     env = counter()
     observation, _ = env.reset(options={"goal": "two"})
-    assert len(trained.plan(observation).nodes) == 3
+    assert trained.plan(observation).vectors.tolist() == [[0, 0, 0], [0, 1, 0]]
     with pytest.warns(AdviceWarning, match="'four' never changed while exploring") as told:
         lonely = make_agent(counter(ends_at=2), seed=seed).learn(1_000)
     advised = [one.filename for one in told if one.category is AdviceWarning]
@@ -115,20 +136,20 @@ def test_partly_specified_goals_and_a_goal_nobody_can_reach(trained, seed):
         assert lonely.plan(observation) is None
     action, state = lonely.predict(observation, deterministic=True)
     assert action in (0, 1)
-    assert state.lost.tolist() == [False]  # it heads for what comes nearest
+    assert state.targets.tolist() == [[-1, -1, 1]]  # it heads for what comes nearest
 
 
 @pytest.mark.learning
-def test_the_papers_planner_works_on_the_same_agent(trained):
-    trained.set_planner("paper")
-    mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=24, warn=False)
-    trained.set_planner("robust")
+def test_the_papers_planner_works_on_the_same_agent(to_neighbours):
+    to_neighbours.set_planner("paper")
+    mean_reward, _ = evaluate_policy(to_neighbours, counters(), n_eval_episodes=24, warn=False)
+    to_neighbours.set_planner("robust")
     assert mean_reward == 1.0
 
 
 def test_the_papers_planner_samples_actions_even_when_asked_not_to():
     def actions(planner):
-        agent = make_agent(planner=planner)
+        agent = make_agent(planner=planner, hops="neighbours")
         agent.counts.record([0, 0, 0], [0, 0, 1])
         agent.counts.attempt([0, 0, 0], [0, 0, 1], True)
         observation, _ = counter().reset(options={"goal": "one"})
@@ -151,10 +172,11 @@ def test_it_learns_in_one_environment_a_vec_env_or_a_vector(kind):
     assert agent.counts.n_edges >= 4
 
 
-def test_worlds_in_processes_survive_hops_without_a_neighbour_and_are_not_needed_to_save(tmp_path):
+@EACH
+def test_worlds_in_processes_survive_hops_to_nowhere_and_are_not_needed_to_save(options, tmp_path):
     make = partial(gym.make, "gym_attrplan:AttrSwitches-v0")
     worlds = SubprocVecEnv([make] * 2, start_method="spawn")
-    agent = make_agent(worlds, exploration_fraction=0.0).learn(64)  # nothing was explored
+    agent = make_agent(worlds, exploration_fraction=0.0, **options).learn(64)  # nothing is known
     worlds.close()
     agent.save(tmp_path / "agent")
     assert AttributePlannerAgent.load(tmp_path / "agent").num_timesteps == agent.num_timesteps
@@ -186,9 +208,18 @@ def test_an_algorithm_is_given_by_its_class_too():
 @pytest.mark.parametrize("exploration", ["random", "bonus", "count_bonus"])
 def test_every_way_to_explore_counts_transitions(exploration, seed):
     options = {"exploration": exploration, "exploration_fraction": 1.0, "seed": seed}
-    agent = make_agent(**options).learn(512)
+    agent = make_agent(**FIRST, **options).learn(512)
     assert agent.counts.n_edges == 8
     assert agent.counts.edges().attempts.sum() == 0
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize("exploration", ["bonus", "count_bonus"])
+def test_practice_may_be_exploring_alone(exploration, seed):
+    options = {"exploration": exploration, "exploration_fraction": 1.0, "seed": seed}
+    agent = make_agent(**options).learn(512)
+    assert agent.counts.n_edges == 8
+    assert len(agent.outcomes) == 0
 
 
 class Watch(BaseCallback):
@@ -202,43 +233,48 @@ class Watch(BaseCallback):
         return self.stop_at is None or self.num_timesteps < self.stop_at
 
 
-def test_callbacks_see_the_agent_and_one_clock_over_all_phases():
-    agent, watch = make_agent(), Watch()
+@EACH
+def test_callbacks_see_the_agent_and_one_clock_over_all_phases(options):
+    agent, watch = make_agent(**options), Watch()
     agent.learn(2_000, callback=watch)
     assert watch.models == {id(agent)}
     assert watch.seen == sorted(set(watch.seen))
     assert watch.seen[-1] == agent.num_timesteps == sum(agent.steps_done.values())
-    assert min(agent.steps_done.values()) > 0
+    assert agent.steps_done["hop"] > 0
+    assert agent.steps_done["explore"] > 0 if options else agent.steps_done["explore"] == 0
 
 
-def test_false_from_a_callback_stops_all_phases():
-    agent = make_agent().learn(2_000, callback=Watch(stop_at=200))
+@EACH
+def test_false_from_a_callback_stops_all_phases(options):
+    agent = make_agent(**options).learn(2_000, callback=Watch(stop_at=200))
     assert agent.num_timesteps == 200
-    assert agent.steps_done["hop"] == 0
+    assert agent.steps_done["explore" if options else "hop"] == 200
 
 
 def test_learning_goes_on_in_the_phase_where_it_stopped():
-    agent = make_agent().learn(2_000, callback=Watch(stop_at=200))
+    agent = make_agent(**FIRST).learn(2_000, callback=Watch(stop_at=200))
     agent.learn(1_800, reset_num_timesteps=False)
-    straight = make_agent().learn(2_000)
+    straight = make_agent(**FIRST).learn(2_000)
     assert agent.steps_done["explore"] == pytest.approx(straight.steps_done["explore"], abs=256)
     explored = agent.steps_done["explore"]
     agent.learn(500, reset_num_timesteps=False)
     assert agent.steps_done["explore"] == explored
 
 
-def test_ctrl_c_keeps_what_was_learned():
+@EACH
+def test_ctrl_c_keeps_what_was_learned(options):
     class Interrupt(BaseCallback):
         def _on_step(self):
             if self.num_timesteps >= 3_000:
                 raise KeyboardInterrupt
             return True
 
-    agent = make_agent()
+    agent = make_agent(**options)
     with pytest.raises(KeyboardInterrupt):
         agent.learn(6_000, callback=Interrupt())
     assert agent.num_timesteps == 3_000
     assert agent.success_model is not None
+    assert agent.plan(counter().reset(options={"goal": "two"})[0]) is not None
     assert agent.env.envs[0].get_wrapper_attr("terminate_on_success")
     agent.learn(3_000, reset_num_timesteps=False)
     assert agent.num_timesteps >= 6_000
@@ -260,12 +296,13 @@ def test_eval_callbacks_best_model_is_an_agent_that_plans(seed, tmp_path):
     assert agent.num_timesteps < 20_000  # it was good enough before
     best = AttributePlannerAgent.load(tmp_path / "best_model")
     observation, _ = counter().reset(options={"goal": "four"})
-    assert len(best.plan(observation).nodes) == 5
+    assert best.plan(observation).vectors[-1].tolist() == [1, 0, 0]
 
 
-def test_a_killed_run_resumes_from_its_last_checkpoint(tmp_path):
+@EACH
+def test_a_killed_run_resumes_from_its_last_checkpoint(options, tmp_path):
     checkpoints = CheckpointCallback(50, str(tmp_path))  # every 400 steps of 8 worlds
-    agent = make_agent()
+    agent = make_agent(**options)
     agent.learn(3_000, callback=[checkpoints, Watch(stop_at=2_500)])
     newest = max(tmp_path.glob("*.zip"), key=lambda path: int(path.stem.split("_")[-2]))
     again = AttributePlannerAgent.load(newest, env=counters())
@@ -277,7 +314,7 @@ def test_a_killed_run_resumes_from_its_last_checkpoint(tmp_path):
 
 def test_a_checkpoint_of_the_first_phase_knows_how_far_it_was(tmp_path):
     checkpoints = CheckpointCallback(20, str(tmp_path))  # every 160 steps of 8 worlds
-    make_agent().learn(2_000, callback=[checkpoints, Watch(stop_at=200)])
+    make_agent(**FIRST).learn(2_000, callback=[checkpoints, Watch(stop_at=200)])
     again = AttributePlannerAgent.load(next(tmp_path.glob("*.zip")))
     assert again.steps_done == {"explore": 160, "hop": 0}
 
@@ -376,10 +413,12 @@ def test_wrong_environments_and_options_are_named():
         make_agent(SyncVectorEnv([counter]))
     with pytest.raises(InvalidEnvironment, match="these can: a2c, dqn, inverse, ppo, reinforce"):
         make_agent(low_level="sac", low_level_kwargs={})
-    with pytest.raises(InvalidOption, match="Did you mean 'max_hop_steps'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_hops'"):
         make_agent(max_hops=3)
     with pytest.raises(InvalidOption, match="exploration is one of"):
         make_agent(exploration="curious")
+    with pytest.raises(InvalidOption, match="hops is one of"):
+        make_agent(hops="leaps")
     with pytest.raises(InvalidOption, match="practice is one of"):
         make_agent(practice="luck")
     with pytest.raises(InvalidOption, match="low_level is"):
@@ -402,14 +441,16 @@ def test_observations_of_the_wrong_form_are_refused(trained):
         trained.predict({**row, "desired_goal": np.zeros(2, np.int8)})
 
 
-def test_figures_are_logged_by_phase(tmp_path):
-    agent = make_agent(tensorboard_log=str(tmp_path), verbose=0)
+@EACH
+def test_figures_are_logged_by_phase(options, tmp_path):
+    agent = make_agent(tensorboard_log=str(tmp_path), verbose=0, **options)
     agent.learn(1_500)
     events = list(tmp_path.rglob("events*"))
     assert len(events) == 1
     raw = events[0].read_bytes()
-    for key in (b"explore/edges", b"hop/success", b"plan/nodes"):
+    for key in (b"hop/success", b"hop/hops", b"hop/nodes", b"hop/edges", b"plan/nodes"):
         assert key in raw
+    assert (b"explore/edges" in raw) == bool(options)
 
 
 def test_equal_seeds_make_equal_agents():
@@ -421,8 +462,16 @@ def test_equal_seeds_make_equal_agents():
 
 
 @pytest.mark.learning
-def test_each_planner_part_is_its_own_switch(trained):
-    trained.set_planner(PlannerOptions(estimator="exploration_share", memory=False))
+def test_each_planner_part_is_its_own_switch(to_neighbours):
+    to_neighbours.set_planner(PlannerOptions(estimator="exploration_share", memory=False))
+    mean_reward, _ = evaluate_policy(to_neighbours, counters(), n_eval_episodes=16, warn=False)
+    to_neighbours.set_planner("robust")
+    assert mean_reward == 1.0
+
+
+@pytest.mark.learning
+def test_plans_of_changes_are_followed_without_memory_and_by_sampling_too(trained):
+    trained.set_planner(PlannerOptions(memory=False, sample_actions=True))
     mean_reward, _ = evaluate_policy(trained, counters(), n_eval_episodes=16, warn=False)
     trained.set_planner("robust")
     assert mean_reward == 1.0

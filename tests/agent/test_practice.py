@@ -9,7 +9,7 @@ from gym_attrplan.agent.practice import ChangeDrawer, HopLengths, PracticeSettin
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import TransitionCounts
-from gym_attrplan.graph.outcomes import NOWHERE, HopOutcomes
+from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.wrappers import AttributeWrapper
 
 SPACE = AttributeSpace(["four", "two", "one"])
@@ -17,13 +17,14 @@ ONE, TWO = [-1, -1, 1], [-1, 1, -1]
 
 
 def practice(n=1, seed=0, ends_at=None, limit=None, **settings):
-    """Counters in practice; the count is seen as three bits."""
+    """Counters in practice; the count is seen as three bits, and views pay nothing."""
 
     def make():
         env = AttributeWrapper(GenericTestEnv(ends_at=ends_at), SPACE, three_bits)
         return env
 
     venv = DummyVecEnv([make] * n)
+    settings = {"view_reward": 0.0, **settings}
     if limit is not None:
         settings["first_limit"] = limit
     return PracticeVecEnv(
@@ -82,7 +83,7 @@ def test_a_hop_that_the_episode_did_not_survive_ends_nowhere_and_may_cost():
     assert infos[0]["TimeLimit.truncated"] is False
     assert infos[0]["terminal_observation"]["achieved_goal"].tolist() == [0, 0, 1]
     assert observations["achieved_goal"].tolist() == [[0, 0, 0]]
-    assert env.outcomes.table().end_node.tolist() == [NOWHERE]
+    assert env.outcomes.table().end_over.tolist() == [True]
 
 
 def test_a_change_made_with_the_episodes_last_step_counts():
@@ -107,6 +108,13 @@ def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
     assert len(env.outcomes) == 0
 
 
+def test_exploring_is_paid_for_what_is_seen_for_the_first_time_in_a_segment():
+    env = practice(explore_share=1.0, explore_steps=4, bonus_scale=0.0, view_reward=0.25)
+    env.reset()
+    paid = [float(env.step(np.array([action]))[1][0]) for action in (0, 1, 0, 1, 0, 1)]
+    assert paid == [0.0, 0.25, 0.0, 0.25, 0.0, 0.25]  # 0 and 2 are where the segments begin
+
+
 def test_segments_follow_each_other_within_an_episode():
     env = practice(explore_share=1.0, explore_steps=3)
     env.reset()
@@ -126,15 +134,29 @@ def test_changes_are_drawn_by_need_and_never_ask_for_what_holds():
     outcomes = HopOutcomes(SPACE)
     for change, made in ((ONE, True), (TWO, False)):  # sure, and hopeless
         outcomes.record([[0, 0, 0]] * 200, [change] * 200, [[0, 0, 0]] * 200, made=made, n_steps=1)
-    drawer = ChangeDrawer(outcomes, floor=0.0, rng=np.random.default_rng(0))
+    settings = PracticeSettings(floor=0.0)
+    drawer = ChangeDrawer(outcomes, TransitionCounts(SPACE), settings, np.random.default_rng(0))
     drawer.see(np.array([[0, 0, 0], [1, 1, 1]]))
     drawn = drawer.draw(np.zeros((400, 3), np.int8))
     assert (drawn == 0).sum() == 0
     assert ((drawn == [1, -1, -1]).all(axis=1)).mean() > 0.95
 
 
+def test_what_was_seen_to_follow_from_here_is_practised_however_often_it_failed():
+    outcomes, counts = HopOutcomes(SPACE), TransitionCounts(SPACE)
+    counts.record([0, 0, 0], [0, 0, 1])
+    for change in (ONE, TWO, [1, -1, -1]):
+        outcomes.record([[0, 0, 0]] * 200, [change] * 200, [[0, 0, 0]] * 200, made=False, n_steps=1)
+    settings = PracticeSettings(floor=0.0, near=0.5)
+    drawer = ChangeDrawer(outcomes, counts, settings, np.random.default_rng(0))
+    drawer.see(np.array([[0, 0, 0], [1, 1, 1]]))
+    drawn = drawer.draw(np.zeros((400, 3), np.int8))
+    assert (drawn == ONE).all(axis=1).mean() > 0.95
+
+
 def test_where_nothing_else_was_ever_seen_there_is_no_change_to_ask_for():
-    drawer = ChangeDrawer(HopOutcomes(SPACE), floor=0.1, rng=np.random.default_rng(0))
+    counts, rng = TransitionCounts(SPACE), np.random.default_rng(0)
+    drawer = ChangeDrawer(HopOutcomes(SPACE), counts, PracticeSettings(), rng)
     drawer.see(np.zeros((1, 3), np.int8))
     assert drawer.draw(np.zeros((2, 3), np.int8)).tolist() == [[-1] * 3] * 2
 

@@ -10,7 +10,7 @@ from stable_baselines3 import A2C, DQN, PPO, SAC
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper
-from gym_attrplan.agent.navigator import Journey
+from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.retries import (
     PUSH_STEPS,
     knows_action_probs,

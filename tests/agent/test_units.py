@@ -12,11 +12,13 @@ from gym_attrplan.algorithms import UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
 
 
-def test_the_agent_explores_hops_and_plans_with_units(tmp_path):
+@pytest.mark.parametrize("hops", ["changes", "neighbours"])
+def test_the_agent_explores_hops_and_plans_with_units(hops, tmp_path):
     agent = AttributePlannerAgent(
         "UnitPolicy",
         "AttrBuildOrder-v0",
         n_envs=16,
+        hops=hops,
         exploration="count_bonus",
         max_hop_steps=10,
         seed=0,
@@ -25,7 +27,9 @@ def test_the_agent_explores_hops_and_plans_with_units(tmp_path):
     ).learn(4_000)
     assert isinstance(agent.low_level.policy, UnitPolicy)
     assert agent.low_level.ent_coef == pytest.approx(0.01 / 14)
-    assert isinstance(agent.success_model.extractor, UnitExtractor)
+    assert isinstance(agent.low_level.policy.features_extractor, UnitExtractor)
+    if hops == "neighbours":  # enough attempts for a model
+        assert isinstance(agent.success_model.extractor, UnitExtractor)
     agent.save(tmp_path / "agent")
     again = AttributePlannerAgent.load(tmp_path / "agent", device="cpu")
     env = gym.make("AttrBuildOrder-v0")

@@ -33,7 +33,7 @@ if __name__ == "__main__":
     venv = SubprocVecEnv([make, make], start_method=sys.argv[1])
     tiny = {"n_steps": 32, "batch_size": 64}
     agent = AttributePlannerAgent(
-        "MultiInputPolicy", venv, device="cpu", low_level_kwargs=tiny, exploration_kwargs=tiny
+        "MultiInputPolicy", venv, device="cpu", low_level_kwargs=tiny
     ).learn(300)
     print("learned in", agent.trained_in)
     venv.close()
@@ -63,7 +63,7 @@ def make_workers(fault, start_method="fork"):
 @pytest.mark.parametrize(("fault", "code"), [(dies_at(30), 3), (raises_at(30), 1)])
 def test_a_dead_process_is_named_and_what_was_learned_is_kept(fault, code):
     venv = make_workers(fault)
-    agent = make_agent(venv, exploration_fraction=0.9)
+    agent = make_agent(venv)
     with pytest.raises(InvalidEnvironment, match=rf"environment 2 \(exit code {code}\)"):
         agent.learn(1_000)
     assert agent.counts.n_edges > 0

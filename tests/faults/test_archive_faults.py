@@ -76,7 +76,6 @@ def agent():
         seed=0,
         max_hop_steps=4,
         low_level_kwargs=small,
-        exploration_kwargs=small,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

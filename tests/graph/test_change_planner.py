@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph.change_planner import ChangePlanner
-from gym_attrplan.graph.outcomes import NOWHERE, HopOutcomes
+from gym_attrplan.graph.outcomes import HopOutcomes
 
 PLACES = AttributeSpace({"place": 8})
+NOWHERE = -1
+"""Where a hop ends with the episode: in place 0, and nothing follows."""
 
 
 def outcomes_of(rows):
@@ -81,9 +83,9 @@ def test_a_change_that_failed_in_this_episode_gives_way_to_another():
         {(0, 7): [(7, True, 90)], (0, 1): [(1, True, 80)], (1, 7): [(7, True, 9)]}
     )
     planner = ChangePlanner(outcomes)
-    faith = np.ones((1, outcomes.n_changes))
-    assert asked(planner, 0, 7, faith=faith) == 7
-    faith[0, outcomes.find_changes([[7]])[0]] = 0.1
+    assert asked(planner, 0, 7, faith=lambda envs, changes: np.ones(len(envs))) == 7
+    leap = outcomes.find_changes([[7]])[0]
+    faith = lambda envs, changes: np.where(changes == leap, 0.1, 1.0)  # noqa: E731
     assert asked(planner, 0, 7, faith=faith) == 1
 
 
@@ -106,6 +108,52 @@ def test_the_planner_follows_what_is_counted():
     assert asked(planner, 0, 2) == 1
 
 
+def test_a_plan_names_its_changes_their_ends_and_the_chance_with_what_may_follow_a_failure():
+    """A hop that fails where it stands is tried again; one that ends the episode is not."""
+    first = {(0, 1): [(1, True, 3), (0, False, 1)]}
+    for failed, chance in ((1, 1.0), (NOWHERE, 0.5)):
+        outcomes = outcomes_of({**first, (1, 7): [(7, True, 1), (failed, False, 1)]})
+        plan = ChangePlanner(outcomes, doubt=0.0).plan([0], {"place": 7})
+        assert plan.vectors.tolist() == [[0], [1], [7]]
+        assert plan.changes.tolist() == [[1], [7]]
+        assert plan.edge_probs.tolist() == [0.75, 0.5]
+        assert plan.success_prob == plan.chance == pytest.approx(chance, abs=1e-4)
+        assert plan.chance > np.prod(plan.edge_probs)
+
+
+def test_the_cost_of_a_plan_is_that_of_its_value():
+    plan = ChangePlanner(outcomes_of({(0, 7): [(7, True, 9)]}), discount=0.8).plan([0], [7])
+    assert plan.cost == pytest.approx(-np.log(0.8 * 9 / 10))
+
+
+def test_a_plan_goes_through_the_likeliest_of_the_ends_that_lead_on():
+    rows = {(0, 1): [(2, True, 5), (3, True, 3), (4, True, 1)]}
+    rows |= {(end, 7): [(7, True, 9)] for end in (3, 4)}  # from 2 no way is known
+    plan = ChangePlanner(outcomes_of(rows)).plan([0], [7])
+    assert plan.vectors.tolist() == [[0], [3], [7]]
+    assert plan.chance == pytest.approx(9 / 10 * 4 / 9 * 9 / 10)
+
+
+def test_there_is_no_plan_without_a_way_and_one_without_hops_where_the_goal_holds():
+    planner = ChangePlanner(outcomes_of({(0, 1): [(1, True, 9)], (5, 6): [(5, False, 9)]}))
+    assert planner.plan([0], [6]) is None
+    assert planner.plan([5], [1]) is None
+    assert planner.plan([3], [1]) is None
+    plan = planner.plan([1], [1])
+    assert (len(plan), plan.success_prob, plan.cost) == (0, 1.0, 0.0)
+    assert plan.changes.shape == (0, 1)
+
+
+def test_an_episode_that_ends_at_the_goal_has_reached_it_and_elsewhere_nothing_follows():
+    outcomes = HopOutcomes(PLACES)
+    for start, end in ((0, 1), (1, 7)):
+        outcomes.record([[start]] * 9, [[end]] * 9, [[end]] * 9, made=True, n_steps=1, over=True)
+    planner = ChangePlanner(outcomes)
+    assert planner.plan([1], [7]).success_prob == pytest.approx(0.9)
+    assert planner.plan([0], [1]).success_prob == pytest.approx(0.9)
+    assert planner.plan([0], [7]) is None
+
+
 row = st.tuples(
     st.tuples(st.integers(0, 5), st.integers(0, 7)),
     st.lists(
@@ -120,7 +168,7 @@ def test_values_are_those_of_plain_value_iteration(rows, goal):
     planner = ChangePlanner(outcomes_of(dict(rows)), discount=0.8)
     values = planner.values({"place": goal}).nodes
     places = planner.outcomes.index.vectors(np.arange(len(values)))[:, 0].tolist()
-    plain = dict.fromkeys(places, 0.0)
+    plain = {**dict.fromkeys(places, 0.0), NOWHERE: float(goal == 0)}
     for _ in range(200):
         for place in places:
             best = 1.0 if place == goal else 0.0

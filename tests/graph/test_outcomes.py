@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidGoal, InvalidGraph
-from gym_attrplan.graph.outcomes import NOWHERE, HopOutcomes
+from gym_attrplan.graph.outcomes import HopOutcomes
 
 SPACE = AttributeSpace({"key": 2, "room": 3})
 KEY, ROOM_2 = [1, -1], [-1, 2]
@@ -39,7 +39,7 @@ def test_attempts_successes_lengths_and_ends_are_counted_by_start_and_change():
 def test_an_episode_that_ended_without_the_change_leads_nowhere():
     outcomes = HopOutcomes(SPACE)
     outcomes.record([[0, 0]], [KEY], [[0, 1]], made=False, n_steps=3, over=True)
-    assert outcomes.table().end_node.tolist() == [NOWHERE]
+    assert outcomes.table().end_over.tolist() == [True]
 
 
 def test_a_change_is_known_by_what_it_names_and_reads_back():
@@ -83,6 +83,37 @@ def test_thousands_of_epochs_do_not_overflow():
     table = outcomes.table()
     assert table.attempts.tolist() == [pytest.approx(2.0)]
     assert table.end_count.tolist() == [pytest.approx(2.0)]
+
+
+def test_the_graph_of_hops_has_an_edge_for_every_end_of_a_change_that_was_made():
+    """By KEY 3 of 5 hops lead to 10 and one to 11; by both wishes one of one leads to 10."""
+    outcomes = counted(
+        *[([0, 0], KEY, [1, 0], True, 4)] * 3,
+        ([0, 0], KEY, [1, 1], True, 4),
+        ([0, 0], KEY, [0, 1], False, 30),
+        ([0, 0], [1, 0], [1, 0], True, 1),
+        *[([1, 0], ROOM_2, [1, 2], True, 4), ([1, 0], ROOM_2, [1, 0], False, 4)],
+    )
+    outcomes.record([[1, 0]], [ROOM_2], [[1, 1]], made=False, n_steps=3, over=True)
+    graph = outcomes.hop_graph()
+    nodes, edges = np.arange(len(outcomes.index)), graph.edges()
+    np.testing.assert_array_equal(graph.index.vectors(nodes), outcomes.index.vectors(nodes))
+    found = {
+        (*map(tuple, graph.index.vectors([source, target]).tolist()), attempts, successes)
+        for source, target, attempts, successes in zip(
+            edges.source, edges.target, edges.attempts, edges.successes, strict=True
+        )
+    }
+    assert found == {
+        ((0, 0), (1, 0), 1, 1),  # of two changes that lead there the surer one
+        ((0, 0), (1, 1), 5, 1),
+        ((1, 0), (1, 2), 3, 1),
+    }
+
+
+def test_without_hops_the_graph_of_hops_is_empty():
+    graph = HopOutcomes(SPACE).hop_graph()
+    assert (graph.n_nodes, graph.n_edges) == (0, 0)
 
 
 @pytest.mark.parametrize("decay", [0.0, -1.0, 1.1, float("nan")])

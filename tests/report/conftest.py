@@ -27,5 +27,11 @@ def counter_agent(log, seed):
 
 
 @pytest.fixture(scope="session")
+def neighbour_agent(seed):
+    """Hops to whole neighbouring descriptions, as in the paper."""
+    return report_agents.trained(report_agents.counter, 8_000, seed, **report_agents.FIRST)
+
+
+@pytest.fixture(scope="session")
 def moody_agent(seed):
     return report_agents.trained(report_agents.moody, 8_000, seed)

@@ -12,11 +12,9 @@ from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 
-QUICK = {
-    "max_hop_steps": 4,
-    "low_level_kwargs": {"n_steps": 32, "batch_size": 128},
-    "exploration_kwargs": {"n_steps": 32, "batch_size": 128},
-}
+SMALL = {"n_steps": 32, "batch_size": 128}
+QUICK = {"max_hop_steps": 4, "low_level_kwargs": SMALL}
+FIRST = {"hops": "neighbours", "exploration_kwargs": SMALL}
 
 
 class Moody(gym.Env):
@@ -44,9 +42,10 @@ def wrapped(env, names, attributes):
     return AttributeWrapper(env, names, attributes, goal_sampler=any_bits)
 
 
-def trained(make, total_timesteps, seed, log=None):
+def trained(make, total_timesteps, seed, log=None, **options):
     torch.set_num_threads(1)
-    agent = AttributePlannerAgent("MultiInputPolicy", DummyVecEnv([make] * 8), seed=seed, **QUICK)
+    worlds = DummyVecEnv([make] * 8)
+    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, **QUICK, **options)
     if log is not None:
         agent.set_logger(configure(str(log), ["csv"]))
     return agent.learn(total_timesteps)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.report import EdgeTrials, Trials, find_aliasing, try_edges, try_plans
 from gym_attrplan.report.aliasing import _dependent
@@ -26,16 +29,32 @@ def test_the_calibration_error_weighs_groups_by_their_attempts():
 
 
 @pytest.mark.learning
-def test_edges_are_tried_anew_and_nothing_is_learned(counter_agent):
-    before = counter_agent.counts.edges()
+def test_edges_are_tried_anew_and_nothing_is_learned(neighbour_agent):
+    before = neighbour_agent.counts.edges()
     n_attempts, n_visits = before.attempts.sum(), before.visits.sum()
-    trials = try_edges(counter_agent, n_attempts=100)
-    after = counter_agent.counts.edges()
+    trials = try_edges(neighbour_agent, n_attempts=100)
+    after = neighbour_agent.counts.edges()
     assert (after.attempts.sum(), after.visits.sum()) == (n_attempts, n_visits)
     assert 0 < len(trials) <= 100
     assert trials.reached.mean() > 0.9  # the counter counts up, and the policy has learned it
-    probs = counter_agent.navigator.planner.edge_probs()
+    probs = neighbour_agent.navigator.planner.edge_probs()
     assert set(trials.predicted) <= set(probs)
+
+
+@pytest.mark.learning
+def test_changes_are_tried_anew_and_nothing_is_learned(counter_agent):
+    before = counter_agent.outcomes.to_arrays(), counter_agent.hops.to_arrays()
+    n_visits = counter_agent.counts.edges().visits.sum()
+    trials = try_edges(counter_agent, n_attempts=100)
+    after = counter_agent.outcomes.to_arrays(), counter_agent.hops.to_arrays()
+    for mine, theirs in zip(before, after, strict=True):
+        for name, array in mine.items():
+            np.testing.assert_array_equal(array, theirs[name])
+    assert counter_agent.counts.edges().visits.sum() == n_visits
+    assert 0 < len(trials) <= 100
+    assert trials.reached.mean() > 0.8
+    assert abs(trials.predicted.mean() - trials.reached.mean()) < 0.15
+    assert ((trials.observations["desired_goal"] != -1).sum(axis=1) == 1).all()
 
 
 def test_the_same_seed_gives_the_same_attempts(moody_agent):
@@ -87,6 +106,22 @@ def test_where_attributes_say_all_no_edge_is_named(counter_agent):
     aliasing = find_aliasing(counter_agent, trials)
     assert aliasing.n_edges > 0
     assert aliasing.edges == ()
+
+
+def test_a_change_speaks_of_no_attribute_but_the_one_that_was_asked_for():
+    """40 hops to 'lit' that work in a good mood only; 'open' was left free."""
+    mood = np.arange(40) % 2
+    model = SimpleNamespace(is_trained=True, predict=lambda rows: rows["observation"][:, 0])
+    space = AttributeSpace(["lit", "open"])
+    rows = {
+        "observation": mood[:, None].astype(np.float32),
+        "achieved_goal": np.zeros((40, 2), np.int8),
+        "desired_goal": np.tile(np.array([1, -1], np.int8), (40, 1)),
+    }
+    agent = SimpleNamespace(success_model=model, attribute_space=space)
+    aliasing = find_aliasing(agent, EdgeTrials(np.full(40, 0.5), mood == 1, rows))
+    assert [one.words for one in aliasing.edges] == ["lit, from 'not lit, not open'"]
+    assert [one.words for one in aliasing.attributes] == ["lit"]
 
 
 def test_edges_with_few_attempts_are_not_judged_alone(moody_agent):

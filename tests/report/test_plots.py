@@ -139,11 +139,15 @@ def test_reliability_shows_each_group_of_predictions():
 
 
 @pytest.mark.learning
-def test_the_figures_work_on_an_agent(counter_agent):
-    plan = counter_agent.navigator.planner.plan([0, 0, 0], "four, two, one")
-    assert plot_graph(counter_agent, plan=plan).get_title().startswith("8 attribute sets")
-    assert plot_plan(counter_agent, plan).get_title().startswith("7 hops")
-    assert "attempts" in plot_reliability(try_edges(counter_agent, n_attempts=50)).get_title()
+@pytest.mark.parametrize(
+    ("which", "hops"), [("counter_agent", "3 hops"), ("neighbour_agent", "7 hops")]
+)
+def test_the_figures_work_on_an_agent(which, hops, request, seed):
+    agent = request.getfixturevalue(which)
+    plan = agent.navigator.plan([0, 0, 0], "four, two, one")
+    assert plot_graph(agent, plan=plan).get_title().startswith("8 attribute sets")
+    assert plot_plan(agent, plan).get_title().startswith(hops)
+    assert "attempts" in plot_reliability(try_edges(agent, n_attempts=50)).get_title()
 
 
 def test_a_film_strip_shows_every_picture_under_its_title():

@@ -100,6 +100,7 @@ def start_driver(tmp_path):
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_no_line_is_lost_or_written_twice(tmp_path, benchmarks):
     out = tmp_path / "out"
     process = start_driver(tmp_path)

@@ -19,7 +19,8 @@ class FloorPlan:
 
     Rooms are what doorways part: doors, open or not, and gaps one cell wide in walls or lava. They
     are numbered by the fewest doorways to a goal square; without one in reading order. A doorway
-    belongs to the room with the higher number beside it: who stands there is not through yet.
+    belongs to the room with the higher number beside it: who stands there is not through yet. So
+    does lava: who has fallen into it has come no nearer to the goal.
 
     Args:
         kinds: ``(height, width)`` MiniGrid's name for what lies in each cell; any text for nothing.
@@ -45,6 +46,8 @@ class FloorPlan:
         rooms = numbers[regions]
         for doorway, near in beside.items():
             rooms[doorway] = max((numbers[region] for region in near), default=-1)
+        for place, near in _beside(rooms + 1, kinds == "lava").items():
+            rooms[place] = max(near, default=int(rooms.max()) + 1) - 1
         self.rooms: npt.NDArray[np.int64] = np.maximum(rooms, 0)[1:-1, 1:-1]
         self.n_rooms = int(rooms.max()) + 1
 

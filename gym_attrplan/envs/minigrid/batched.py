@@ -90,6 +90,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             num_envs=num_envs,
             render_mode=render_mode,
         )
+        self.spec = self.template.spec
         self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
         self._source = self._make_source(pool_size)
         self._resets = autoreset_mode == AutoresetMode.SAME_STEP

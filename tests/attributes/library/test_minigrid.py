@@ -136,6 +136,12 @@ def test_a_gap_in_a_wall_or_in_lava_is_a_doorway(river):
     assert after(env, FORWARD)["room"] == "goal"
 
 
+def test_who_falls_into_lava_has_come_no_nearer_to_the_goal():
+    env = wrap("#######", "#>~..G#", "#..~..#", "#.....#", "#..~..#", "#######")
+    assert now(env)["room"] == "1 away"
+    assert after(env, FORWARD)["room"] == "1 away"
+
+
 def test_a_corridor_is_one_room():
     env = wrap("#######", "#>...G#", "#######")
     assert env.attribute_space.names == ("at_goal",)

@@ -1,0 +1,22 @@
+"""Numbers by which equal observations are known again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Observations = dict[str, npt.NDArray[Any]]
+
+
+def fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
+    """A number for each row that equal rows share; that others share it is next to impossible."""
+    total = np.zeros(len(next(iter(observations.values()))), np.uint64)
+    for i, (_, rows) in enumerate(sorted(observations.items())):
+        raw = np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)
+        words = np.zeros((len(raw), -(-raw.shape[1] // 8) * 8), np.uint8)
+        words[:, : raw.shape[1]] = raw
+        factors = np.random.default_rng(i).integers(2**63, size=words.shape[1] // 8) * 2 + 1
+        total += (words.view(np.uint64) * factors.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
+    return (total >> np.uint64(1)).astype(np.int64)

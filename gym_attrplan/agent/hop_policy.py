@@ -1,0 +1,79 @@
+"""HopPolicy: how to go where the navigator points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gym_attrplan.agent.journey import Journey
+from gym_attrplan.agent.planner_options import PlannerOptions
+from gym_attrplan.agent.retries import searching_actions, wandering_actions
+from gym_attrplan.attributes import FREE
+
+Observations = dict[str, npt.NDArray[Any]]
+
+
+class HopPolicy:
+    """Acts towards the targets of a journey, with whatever has learned to.
+
+    Args:
+        low_level: What hops: an SB3 algorithm or an inverse learner.
+        explorer: What acts where there is nowhere to go.
+        options: Whether actions are sampled, and whether others are tried where one did not help.
+        draw: Whether those are drawn as the policy would, instead of the least tried ones.
+    """
+
+    def __init__(
+        self, low_level: Any, explorer: Any, options: PlannerOptions, *, draw: bool
+    ) -> None:
+        self._low_level = low_level
+        self._explorer = explorer
+        self._options = options
+        self._draw = draw
+
+    def act(
+        self, observations: Observations, journey: Journey, *, deterministic: bool
+    ) -> npt.NDArray[Any]:
+        """``(n, …)`` the actions to take.
+
+        Args:
+            observations: ``{key: (n, …)}``.
+            journey: Where each row is heading; what is tried is noted in it.
+            deterministic: Whether to take the likeliest actions, unless the planner samples.
+        """
+        space: spaces.Space[Any] = self._low_level.action_space
+        actions = np.zeros((len(journey.goals), *(space.shape or ())), space.dtype)
+        if journey.actions is not None:
+            actions[journey.foreseen] = journey.actions[journey.foreseen]
+        lost = np.flatnonzero(journey.lost)
+        hopping = np.flatnonzero(~journey.foreseen & ~journey.lost)
+        wanted = {**observations, "desired_goal": journey.targets}
+        if len(hopping):
+            rows = {key: part[hopping] for key, part in wanted.items()}
+            actions[hopping] = self._hop(rows, journey, hopping, deterministic)
+        if len(lost):
+            rows = {key: part[lost] for key, part in observations.items()}
+            rows["desired_goal"] = np.full_like(rows["desired_goal"], FREE)
+            if deterministic:
+                actions[lost] = wandering_actions(self._explorer, rows, journey, lost)
+            else:
+                actions[lost] = self._explorer.predict(rows, deterministic=False)[0]
+        return actions
+
+    def _hop(
+        self,
+        observations: Observations,
+        journey: Journey,
+        envs: npt.NDArray[np.int64],
+        deterministic: bool,
+    ) -> npt.NDArray[Any]:
+        deterministic = deterministic and not self._options.sample_actions
+        if deterministic and self._options.retry_cost:
+            return searching_actions(self._low_level, observations, journey, envs, draw=self._draw)
+        actions: npt.NDArray[Any] = self._low_level.predict(
+            observations, deterministic=deterministic
+        )[0]
+        return actions

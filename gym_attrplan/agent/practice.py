@@ -12,6 +12,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.fingerprints import fingerprints
 from gym_attrplan.agent.lessons import Lessons
@@ -47,6 +48,8 @@ class PracticeSettings:
         view_reward: What each observation pays that is new in its segment, while exploring and on
             hops that hardly ever work: who looks around finds what there is.
         hopeless: A hop that works with a lower probability hardly ever works.
+        noise: Half of such hops have so large a share of their actions replaced by random ones, and
+            do not count: a policy that keeps away from what it is asked for would never learn it.
         lesson_share: How often an environment sets out for a place where a change was seen to
             follow that hops do not make yet, to ask for it there.
         near: For a change that was seen to follow from here by chance, (1 - p) times so much is
@@ -62,6 +65,7 @@ class PracticeSettings:
     floor: float = 0.02
     view_reward: float = 0.01
     hopeless: float = 0.1
+    noise: float = 0.5
     lesson_share: float = 0.1
     near: float = 0.25
 
@@ -82,6 +86,7 @@ class PracticeSettings:
             ("floor", 0.0, 1.0),
             ("view_reward", 0.0, 1.0),
             ("hopeless", 0.0, 1.0),
+            ("noise", 0.0, 1.0),
             ("lesson_share", 0.0, 1.0),
             ("near", 0.0, 1.0),
         ):
@@ -314,6 +319,7 @@ class PracticeVecEnv(HopJudge):
         self._n_steps, self._limits = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._returns = np.zeros(n)
         self._views, self._looks = Views(n), np.zeros(n, np.bool_)
+        self._noisy = np.zeros(n, np.bool_)
         self._lessons, self._until_lessons = self._new_lessons(), 0
         self._drawer.see(here)
         self._next_segments(np.arange(n), here)
@@ -321,6 +327,15 @@ class PracticeVecEnv(HopJudge):
         if self._attempts is not None:
             self._start_rows = {key: rows.copy() for key, rows in observations.items()}
         return observations
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Begin a step; where a hop is noisy, some actions are others than those given."""
+        replaced = self._noisy & (self._rng.random(self.num_envs) < self.settings.noise)
+        rows = np.flatnonzero(replaced)
+        if len(rows):
+            actions = np.array(actions)
+            actions[rows] = random_actions(self.action_space, len(rows), self._rng)
+        super().step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step; pay, and replace the segments that ended."""
@@ -354,7 +369,7 @@ class PracticeVecEnv(HopJudge):
                 last = infos[i]["terminal_observation"] if over[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, bool(made[i]), bool(over[i] and not cut[i]))
-            self._count(done & ~self._explores, ends, made, ended, cut)
+            self._count(done & ~self._explores & ~self._noisy, ends, made, ended, cut)
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]
             if self._attempts is not None:
@@ -444,7 +459,9 @@ class PracticeVecEnv(HopJudge):
         changes[taught], explores[taught] = lessons[taught], False
         self._goals[rows], self._explores[rows] = changes, explores
         chances = self.outcomes.success_rates(here[rows], changes)
-        self._looks[rows] = explores | (chances < self.settings.hopeless)
+        hopeless = ~explores & (chances < self.settings.hopeless)
+        self._looks[rows] = explores | hopeless
+        self._noisy[rows] = hopeless & (self._rng.random(len(rows)) < 0.5)
         self._views.begin(rows)
         self._starts[rows] = here[rows]
         self._n_steps[rows], self._returns[rows] = 0, 0.0

@@ -60,9 +60,11 @@ DQN = {"learning_starts": 200, "buffer_size": 2_000, "gradient_steps": 1}
 SMALL_FIT = {"max_epochs": 2, "n_features": 8, "inverse_arch": [8], "forward_arch": [8]}
 INVERSE = {"low_level": "inverse", "low_level_kwargs": SMALL_FIT}
 FIRST = {"hops": "neighbours"}
+SHORT = {"n_steps": 64, "batch_size": 64}
+ADAPTING = {"max_hop_steps": None, "epoch_steps": 500, "low_level_kwargs": SHORT}
 CASES = {
     "ppo": ({}, {}),
-    "ppo, adapting": ({}, {"max_hop_steps": None, "epoch_steps": 500, "exploration_fraction": 0.1}),
+    "ppo, adapting": ({}, ADAPTING),
     "a2c": ({}, {"low_level": "a2c"}),
     "dqn": ({}, {"low_level": "dqn", "low_level_kwargs": DQN}),
     "sac": ({"box_actions": True}, {"low_level": "sac", "low_level_kwargs": {"ent_coef": "auto"}}),

@@ -96,6 +96,23 @@ def test_a_change_made_with_the_episodes_last_step_counts():
     assert env.outcomes.table().successes.tolist() == [1.0]
 
 
+def test_half_of_the_hops_that_hardly_ever_work_are_noisy_and_do_not_count():
+    env = practice(n=400, explore_share=0.0, noise=1.0, lesson_share=0.0, limit=1)
+    env.reset()
+    four = [[1, -1, -1]] * 60
+    env.outcomes.record([[0, 0, 0]] * 60, four, [[0, 0, 0]] * 60, made=False, n_steps=1)
+    env._drawer.see(np.array([[1, 0, 0]]))
+    env.reset()  # every environment asks for the only other value there is
+    assert (env._goals == four[0]).all()
+    assert 150 < env._noisy.sum() < 250
+    before = env.outcomes.attempts_at(np.array(four[0]))[0]
+    observations, *_ = env.step(np.zeros(400, int))  # nobody counts up, but for noise
+    moved = (observations["achieved_goal"] != 0).any(axis=1)
+    counted = env.outcomes.attempts_at(np.array(four[0]))[0] - before
+    assert 60 < moved.sum() < 140  # one random action of two
+    assert 150 < counted < 250
+
+
 def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
     env = practice(explore_share=1.0, bonus_scale=0.5)
     observations = env.reset()

@@ -135,17 +135,17 @@ def on_practice(
     return advice
 
 
-def on_goal(planner: Planner, achieved: npt.ArrayLike, goal: GoalLike) -> str:
+def on_goal(counts: TransitionCounts, achieved: npt.ArrayLike, goal: GoalLike) -> str:
     """Why there is no plan from a description to a goal, and what comes closest to it.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
         >>> counts = TransitionCounts(AttributeSpace(["key", "door"]))
         >>> _ = counts.record([0, 0], [1, 0])
-        >>> on_goal(Planner(counts), [0, 0], "key, door")
+        >>> on_goal(counts, [0, 0], "key, door")
         "no explored description meets 'key, door'; the closest is 'key, not door', which ..."
     """
-    space, index = planner.counts.space, planner.counts.index
+    space, index = counts.space, counts.index
     wanted = space.goal(goal)
     if len(index) == 0:
         return "nothing was explored yet, so there is no plan: call learn() first."

@@ -14,7 +14,7 @@ from gym_attrplan.agent.journey import BoolArray, Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import FREE, IntArray
-from gym_attrplan.graph import Plan, Planner
+from gym_attrplan.graph import EpisodeMemory, Plan, Planner
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -56,14 +56,25 @@ class ChangeNavigator:
         """Plans over single ends of hops: what figures are drawn from."""
         return Planner(self.outcomes.hop_graph())
 
-    def plan(self, description: npt.ArrayLike, goal: GoalLike) -> Plan | None:
-        """The plan that :meth:`advance` follows from a description; None if there is none."""
-        vector = np.asarray(description)
-        found = self.changes.plan(vector, goal)
-        if self.outcomes.index.find(vector)[0] < 0:
-            stand_in = self._most_similar(vector, self.outcomes.space.goal(goal))
-            found = None if stand_in is None else self.changes.plan(stand_in, goal)
-        return found
+    def plan(
+        self, description: npt.ArrayLike, goal: GoalLike, observation: Observations | None = None
+    ) -> Plan | None:
+        """The plan that :meth:`advance` follows from a description; None if there is none.
+
+        Args:
+            description: Where to begin.
+            goal: Where to go.
+            observation: ``{key: (1, …)}``, for the success model to judge the first hop.
+        """
+        start = np.asarray(description, self.outcomes.space.dtype)[None]
+        wanted = self.outcomes.space.goal(goal)
+        if _holds(start, wanted)[0]:
+            return self.changes.plan(start[0], wanted)
+        nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1), observation)
+        if numbers[0] < 0:
+            return None
+        stand_in = self.outcomes.index.vectors(nodes)[0]
+        return self.changes.plan(stand_in, wanted, first=int(numbers[0]))
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -104,46 +115,69 @@ class ChangeNavigator:
     def _aim(self, journey: Journey, rows: Rows, observations: Observations) -> None:
         """Give the rows a change each; all free where none is known that could help."""
         starts, goals = journey.starts[rows], journey.goals[rows]
-        nodes = self.outcomes.index.find(starts).astype(np.int64)
-
-        def faith(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
-            failures = journey.memory.failures(rows[which], nodes[which], changes)
-            left: npt.NDArray[np.float64] = FAILED**failures
-            return left
-
-        def first_probs(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
-            assert self.success_probs is not None
-            asked = {key: part[rows[which]] for key, part in observations.items()}
-            asked["desired_goal"] = self.outcomes.changes(changes)
-            return np.asarray(self.success_probs(asked), np.float64)
-
-        judged = first_probs if self.success_probs is not None else None
-        numbers = self.changes.next_changes(starts, goals, first_probs=judged, faith=faith)
+        seen = {key: part[rows] for key, part in observations.items()}
+        nodes, numbers = self._choose(starts, goals, journey.memory, seen, envs=rows)
         met = _holds(starts, goals)
         for i in np.flatnonzero((numbers < 0) & ~met).tolist():
             numbers[i] = self._next_best(starts[i], goals[i])
+        found = (numbers >= 0) & ~met
         targets = np.where(met[:, None], goals, FREE).astype(goals.dtype)
-        found = numbers >= 0
         if found.any():
             targets[found] = self.outcomes.changes(numbers[found])
         journey.targets[rows] = targets
         journey.edges[rows] = np.stack([nodes, numbers], axis=1)
+        journey.lost[rows] = ~found & ~met
+
+    def _choose(
+        self,
+        starts: IntArray,
+        goals: IntArray,
+        memory: EpisodeMemory,
+        observations: Observations | None,
+        envs: Rows | None = None,
+    ) -> tuple[Rows, Rows]:
+        """The nodes that stand for descriptions, and what to ask for there; -1 for none."""
+        envs = np.arange(len(starts)) if envs is None else envs
+        nodes = self.outcomes.index.find(starts).astype(np.int64)
+        for i in np.flatnonzero(nodes < 0).tolist():
+            nodes[i] = self._most_similar(starts[i], goals[i])
+        numbers = np.full(len(nodes), -1)
+        known = np.flatnonzero(nodes >= 0)
+        if not len(known):
+            return nodes, numbers
+
+        def faith(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
+            rows = known[which]
+            left = FAILED ** memory.failures(envs[rows], nodes[rows], changes)
+            asked = self.outcomes.changes(changes)
+            return np.where(_holds(starts[rows], asked), 0.0, left)
+
+        def first_probs(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
+            assert self.success_probs is not None
+            assert observations is not None
+            asked = {key: part[known[which]] for key, part in observations.items()}
+            asked["desired_goal"] = self.outcomes.changes(changes)
+            return np.asarray(self.success_probs(asked), np.float64)
+
+        judged = self.success_probs is not None and observations is not None
+        numbers[known] = self.changes.next_changes(
+            self.outcomes.index.vectors(nodes[known]),
+            goals[known],
+            first_probs=first_probs if judged else None,
+            faith=faith,
+        )
+        return nodes, numbers
 
     def _next_best(self, description: IntArray, goal: IntArray) -> int:
         """What to ask for where no plan leads to the goal; -1 for nothing, to explore."""
+        if self.options.unreachable == "explore":
+            return -1
         node = int(self.outcomes.index.find(description)[0])
-        stand_in: IntArray | None = description
-        if node < 0:
-            stand_in = self._most_similar(description, goal)
-        elif self.options.unreachable == "nearest":
+        if node >= 0:
             nearest = nearest_reachable(self.planner, node, goal)
-            goal_there = self.outcomes.index.vectors([nearest])[0]
             if nearest != node:
-                return int(self.changes.next_changes([description], [goal_there])[0])
-        if stand_in is not None:
-            number = int(self.changes.next_changes([stand_in], [goal])[0])
-            if number >= 0 and not _holds(description, self.outcomes.changes([number])[0]):
-                return number
+                instead = self.outcomes.index.vectors([nearest])
+                return int(self.changes.next_changes([description], instead)[0])
         return self._part_of(description, goal)
 
     def _part_of(self, description: IntArray, goal: IntArray) -> int:
@@ -159,16 +193,14 @@ class ChangeNavigator:
         rates = self.outcomes.success_rates(starts, singles[known])
         return int(numbers[known[rates.argmax()]])
 
-    def _most_similar(self, description: IntArray, goal: IntArray) -> IntArray | None:
-        """The most similar description with a way to the goal; None if there is none."""
+    def _most_similar(self, description: IntArray, goal: IntArray) -> int:
+        """The node of the most similar description with a way to the goal; -1 if there is none."""
         values = self.changes.values(goal).nodes
         able = np.flatnonzero((values > 0) & (values < 1))
         if not len(able):
-            return None
-        vectors = self.outcomes.index.vectors(able)
-        n_different = (vectors != description).sum(axis=1)
-        nearest: IntArray = vectors[np.lexsort([-values[able], n_different])[0]]
-        return nearest
+            return -1
+        n_different = (self.outcomes.index.vectors(able) != description).sum(axis=1)
+        return int(able[np.lexsort([-values[able], n_different])[0]])
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
-from gym_attrplan.agent.phases import HopVecEnv
+from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidArchive

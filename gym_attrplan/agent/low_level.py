@@ -24,8 +24,8 @@ from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.hindsight import ChangeReplayBuffer
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.learners import ALGORITHMS, POLICIES, Algorithm, find_algorithm
+from gym_attrplan.agent.neighbours import ExploreVecEnv
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.phases import ExploreVecEnv
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
 from gym_attrplan.attributes import AttributeSpace

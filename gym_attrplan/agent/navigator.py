@@ -61,8 +61,16 @@ class Navigator:
         self.max_hop_steps = max_hop_steps
         self.success_probs = success_probs if options.first_edge else None
 
-    def plan(self, description: npt.ArrayLike, goal: GoalLike) -> Plan | None:
-        """The plan from a description, or from the one most like it; None if there is none."""
+    def plan(
+        self, description: npt.ArrayLike, goal: GoalLike, observation: Observations | None = None
+    ) -> Plan | None:
+        """The plan from a description, or from the one most like it; None if there is none.
+
+        Args:
+            description: Where to begin.
+            goal: Where to go.
+            observation: Not looked at: edges are weighed alike in all states of a description.
+        """
         return self.planner.plan(description, goal, unknown_start="nearest")
 
     def advance(

@@ -204,6 +204,9 @@ class AgentOptions:
             "exploration_kwargs": bool(self.exploration_kwargs),
             f"practice={self.practice!r}": self.practice != "need",
             f"step_penalty={self.step_penalty!r}": self.step_penalty != 0.0,
+            "decay=0": self.decay == 0.0,
+            "goal_selection_strategy": "goal_selection_strategy"
+            in self.low_level_kwargs.get("replay_buffer_kwargs", {}),
         }
         for what, is_given in refused.items():
             if is_given:

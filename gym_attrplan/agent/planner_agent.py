@@ -21,6 +21,7 @@ from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.change_navigator import ChangeNavigator
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.guard import GuardedVecEnv
+from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_policy import HopPolicy
 from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
 from gym_attrplan.agent.journey import Journey
@@ -28,8 +29,8 @@ from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Navigator
+from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.phases import HopVecEnv, endless_goals
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
 from gym_attrplan.agent.training import Training
@@ -357,15 +358,16 @@ class AttributePlannerAgent:
         """Say in the log, and with ``verbose`` in words, what there is to plan with."""
         if self.counts.n_nodes == 0:
             return
-        probs = self.navigator.planner.edge_probs()
+        planner = self.navigator.planner
+        probs = planner.edge_probs() if planner.counts.n_nodes else np.zeros(0)
         figures: dict[str, float] = {"nodes": self.counts.n_nodes, "edges": self.counts.n_edges}
         if len(probs):
             figures |= {"weakest_edge": float(probs.min()), "mean_edge": float(probs.mean())}
         for name, value in figures.items():
             self.logger.record(f"plan/{name}", value)
         self.logger.dump(self.num_timesteps)
-        if self.options.verbose:
-            print(advice.summary(self.navigator.planner))
+        if self.options.verbose and planner.counts.n_nodes:
+            print(advice.summary(planner))
         advice.warn(self._advice())
 
     def _advice(self) -> list[str]:
@@ -419,9 +421,9 @@ class AttributePlannerAgent:
         batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
         here, navigator = batch["achieved_goal"][0], self.navigator
-        plan = navigator.plan(here, wanted) if self.counts.n_nodes else None
+        plan = navigator.plan(here, wanted, batch) if self.counts.n_nodes else None
         if plan is None:
-            advice.warn([advice.on_goal(navigator.planner, here, wanted)])
+            advice.warn([advice.on_goal(self.counts, here, wanted)])
         return plan
 
     @property

@@ -15,8 +15,8 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.fingerprints import fingerprints
+from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.lessons import Lessons
-from gym_attrplan.agent.phases import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray
 from gym_attrplan.error import InvalidArchive, InvalidOption
 from gym_attrplan.graph import TransitionCounts
@@ -40,7 +40,6 @@ class PracticeSettings:
         explore_share: Share of the segments that explore.
         explore_steps: Length of a segment that explores.
         bonus_scale: Factor on the bonus of a transition while exploring; a hop pays 1.
-        lost_reward: What a hop pays that ends the episode without its change.
         first_limit: Longest hop while it is not known how long hops take.
         limits: Shortest and longest such limit later on.
         floor: Chance to be drawn that a change has which needs no practice, beside p (1 - p) of
@@ -59,7 +58,6 @@ class PracticeSettings:
     explore_share: float = 0.25
     explore_steps: int = 50
     bonus_scale: float = 0.3
-    lost_reward: float = 0.0
     first_limit: int = 100
     limits: tuple[int, int] = (16, 200)
     floor: float = 0.02
@@ -81,7 +79,6 @@ class PracticeSettings:
             ("explore_share", 0.0, 1.0),
             ("explore_steps", 1, np.inf),
             ("bonus_scale", 0.0, np.inf),
-            ("lost_reward", -1.0, 0.0),
             ("first_limit", 1, np.inf),
             ("floor", 0.0, 1.0),
             ("view_reward", 0.0, 1.0),
@@ -355,12 +352,9 @@ class PracticeVecEnv(HopJudge):
         for i in np.flatnonzero(over).tolist():
             cut[i] = bool(infos[i].get("TimeLimit.truncated"))
         ended = over & ~cut
-        lost = ended & ~made & ~self._explores
-        seen = {key: part for key, part in observations.items() if key not in GOAL_KEYS}
-        # The first view of a new episode is no view of the segment that has ended.
-        new_view = self._views.look(seen) & self._looks & ~over
-        paid = self.outcomes.pay(self._goals, made=made, over=ended)
-        rewards = self._pay(ends, paid, lost) + self._pay_views(new_view)
+        rewards = self.outcomes.pay(self._goals, made=made, over=ended)
+        rewards += self._bonus(ends) + self._view_rewards(observations, over)
+        self._returns += rewards
         done = made | over | (self._n_steps >= self._limits)
         observations["desired_goal"] = self._goals.copy()
         if done.any():
@@ -368,7 +362,7 @@ class PracticeVecEnv(HopJudge):
             for i in np.flatnonzero(done).tolist():
                 last = infos[i]["terminal_observation"] if over[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
-                infos[i] = self._last_info(i, last, bool(made[i]), bool(over[i] and not cut[i]))
+                infos[i] = self._last_info(i, last, bool(made[i]), bool(ended[i]))
             self._count(done & ~self._explores & ~self._noisy, ends, made, ended, cut)
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]
@@ -376,7 +370,7 @@ class PracticeVecEnv(HopJudge):
                 for key, rows in self._start_rows.items():
                     rows[done] = observations[key][done]
         self._previous = here.copy()
-        return observations, rewards, done, infos
+        return observations, rewards.astype(np.float32), done, infos
 
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
@@ -392,23 +386,23 @@ class PracticeVecEnv(HopJudge):
         ends: BoolArray = _holds(achieved_goal, desired_goal) | ended
         return ends
 
-    def _pay(
-        self, ends: IntArray, paid: npt.NDArray[np.float64], lost: BoolArray
-    ) -> npt.NDArray[np.float32]:
-        """Count the transitions; what hops are paid, and the bonus while exploring."""
-        rewards = paid + self.settings.lost_reward * lost
+    def _bonus(self, ends: IntArray) -> npt.NDArray[np.float64]:
+        """Count the transitions; what they pay while exploring."""
+        bonus = np.zeros(self.num_envs)
         moved = (ends != self._previous).any(axis=1)
         if moved.any():
             visits = self.counts.record(self._previous[moved], ends[moved])
-            bonus = self.settings.bonus_scale * self._formula(visits, self.counts.total)
-            rewards[moved] += np.where(self._explores[moved], bonus, 0.0)
-        self._returns += rewards
-        return rewards.astype(np.float32)
+            bonus[moved] = self.settings.bonus_scale * self._formula(visits, self.counts.total)
+        return bonus * self._explores
 
-    def _pay_views(self, new_view: BoolArray) -> npt.NDArray[np.float32]:
-        rewards = self.settings.view_reward * new_view
-        self._returns += rewards
-        return rewards.astype(np.float32)
+    def _view_rewards(self, observations: Observations, over: BoolArray) -> npt.NDArray[np.float64]:
+        """What new views pay where they do; of a continuum every view is new, and says nothing."""
+        seen = {key: part for key, part in observations.items() if key not in GOAL_KEYS}
+        if any(np.issubdtype(part.dtype, np.floating) for part in seen.values()):
+            return np.zeros(self.num_envs)
+        # The first view of a new episode is no view of the segment that has ended.
+        new = self._views.look(seen) & self._looks & ~over
+        return np.where(new, self.settings.view_reward, 0.0)
 
     def _count(
         self, hopped: BoolArray, ends: IntArray, made: BoolArray, ended: BoolArray, cut: BoolArray

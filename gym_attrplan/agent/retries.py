@@ -10,6 +10,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.distributions import CategoricalDistribution
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gym_attrplan.agent.actors import RandomExplorer, random_actions
@@ -73,7 +74,11 @@ def wandering_actions(
         journey: What the episodes have tried.
         envs: ``(n,)`` which environment of the journey each row is.
     """
-    if isinstance(explorer, RandomExplorer):
+    # What has values of actions has no probabilities of them to draw by.
+    values_alone = isinstance(explorer, OffPolicyAlgorithm) and not isinstance(
+        explorer.action_space, spaces.Box
+    )
+    if isinstance(explorer, RandomExplorer) or values_alone:
         seeds = np.stack([fingerprints(observations), journey.n_steps[envs]], axis=1)
         space = explorer.action_space
         draws = [random_actions(space, 1, np.random.default_rng(seed)) for seed in seeds]

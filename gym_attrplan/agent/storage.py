@@ -164,6 +164,11 @@ def _restored(
     stand_in = _stand_in(facts)
     saved = AgentOptions.from_json(facts["options"], custom_objects)
     options = {one.name: getattr(saved, one.name) for one in fields(saved)}
+    if changes.get("hops", saved.hops) != saved.hops:
+        raise InvalidOption(
+            f"hops is settled when an agent is made, here as {saved.hops!r}; received "
+            f"{changes['hops']!r}. Train another agent."
+        )
     options.update(changes)
     check_buffers(AgentOptions.checked(**options), stand_in, max_bytes=max_bytes)
     arrays = arrays_from_bytes(entries, max_bytes=max_bytes)

@@ -11,8 +11,8 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
+from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.phases import HopVecEnv
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.algorithms import SpreadEpisodes
 from gym_attrplan.graph import TransitionCounts

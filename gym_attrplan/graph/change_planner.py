@@ -155,12 +155,19 @@ class ChangePlanner:
         chosen[known[found]] = self._table.change[rows[best[found]]]
         return chosen
 
-    def plan(self, description: npt.ArrayLike, goal: GoalLike) -> Plan | None:
+    def plan(
+        self, description: npt.ArrayLike, goal: GoalLike, *, first: int | None = None
+    ) -> Plan | None:
         """The way to a goal, change by change; None if none is known.
 
         Its hops end where they mostly do, of the ends that lead on. Its chance is that of the goal
         whatever happens on the way: a hop that fails may be tried again, and one that ends
         elsewhere goes on from there.
+
+        Args:
+            description: Where to begin.
+            goal: Where to go.
+            first: The number of the change to begin with; by default the one worth most.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -173,11 +180,13 @@ class ChangePlanner:
         worth = self._worth(every, values)
         goal_nodes = self._matching(self.outcomes.space.goal(goal))
         chances = self._chances(worth, goal_nodes)
-        nodes, rows = [node], []
+        nodes, rows = [node], list[int]()
         full = self._with_ends(values.nodes, goal_nodes)
         while values.nodes[node] < 1.0:
             mine = self._by_node[self._first_row[node] : self._first_row[node + 1]]
-            rows.append(int(mine[worth[mine].argmax()]))
+            begins = self._table.change[mine] == first if not rows else None
+            best = worth[mine].argmax() if begins is None or first is None else begins.argmax()
+            rows.append(int(mine[best]))
             node = self._likely_end(rows[-1], full, better_than=values.nodes[node])
             if node < 0:  # so far away that its value is lost in rounding
                 return None
@@ -189,7 +198,7 @@ class ChangePlanner:
             cost=float(-np.log(values.nodes[nodes[0]])),
             space=self.outcomes.space,
             changes=self.outcomes.changes(self._table.change[rows]),
-            chance=float(chances[nodes[0]]),
+            chance=self._chance(rows[0], chances) if rows else 1.0,
         )
 
     # --- the search -------------------------------------------------------------------------
@@ -234,6 +243,11 @@ class ChangePlanner:
             if change < _CLOSE:
                 break
         return chances
+
+    def _chance(self, row: int, chances: FloatArray) -> float:
+        """How likely the goal is after asking for a row's change."""
+        made, missed = self._made_ends[[row]] @ chances, self._missed_ends[[row]] @ chances
+        return float(self._made[row] * made[0] + self._missed[row] * missed[0])
 
     def _likely_end(self, row: int, values: FloatArray, *, better_than: float) -> int:
         """Where hops of a row mostly end, of what is nearer to the goal; -1 if nothing is."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from gym_attrplan.attributes import FREE
 from gym_attrplan.graph.plan import describe_change
 from gym_attrplan.report.calibration import BoolArray, EdgeTrials, FloatArray
 
@@ -123,7 +124,7 @@ def find_aliasing(
         before, after = pairs[i, :n_attributes], pairs[i, n_attributes:]
         words = f"{describe_change(space, before, after)}, from {space.describe(before)!r}"
         judged.append((words, edge == i))
-    several, changed = n_tries[edge] > 1, achieved != goals
+    several, changed = n_tries[edge] > 1, (achieved != goals) & (goals != FREE)
     by_attribute = [(name, several & changed[:, k]) for k, name in enumerate(space.names)]
     return Aliasing(
         edges=_dependent(judged, trials.reached, likely),

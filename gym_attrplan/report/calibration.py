@@ -11,7 +11,8 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.evaluation import wilson_interval
-from gym_attrplan.agent.phases import HopVecEnv, endless_goals
+from gym_attrplan.agent.hop_judge import endless_goals
+from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
 from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.error import InvalidData, InvalidOption

@@ -74,12 +74,12 @@ def test_a_hop_whose_time_is_up_failed_where_it_stands_and_is_truncated():
     assert env.outcomes.index.vectors(table.end_node).tolist() == [[0, 0, 1]]
 
 
-def test_a_hop_that_the_episode_did_not_survive_ends_nowhere_and_may_cost():
-    env = practice(explore_share=0.0, ends_at=1, lost_reward=-0.5)
+def test_a_hop_that_the_episode_did_not_survive_pays_nothing_and_nothing_follows():
+    env = practice(explore_share=0.0, ends_at=1)
     env.reset()
     ask(env, TWO)
     observations, rewards, dones, infos = env.step(np.array([1]))
-    assert (rewards.tolist(), dones.tolist()) == ([-0.5], [True])
+    assert (rewards.tolist(), dones.tolist()) == ([0.0], [True])
     assert infos[0]["TimeLimit.truncated"] is False
     assert infos[0]["terminal_observation"]["achieved_goal"].tolist() == [0, 0, 1]
     assert observations["achieved_goal"].tolist() == [[0, 0, 0]]
@@ -208,7 +208,8 @@ def test_returned_arrays_are_not_touched_again():
         {"explore_share": 1.5},
         {"explore_steps": 0},
         {"bonus_scale": -1.0},
-        {"lost_reward": 0.5},
+        {"view_reward": -0.5},
+        {"noise": 1.5},
         {"limits": (20, 10)},
     ],
 )

@@ -9,7 +9,8 @@ from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeSpace, AttributeWrapper, TransitionCounts
 from gym_attrplan.agent.buffers import AttemptBuffer
-from gym_attrplan.agent.phases import ExploreVecEnv, HopVecEnv, endless_goals
+from gym_attrplan.agent.hop_judge import endless_goals
+from gym_attrplan.agent.neighbours import ExploreVecEnv, HopVecEnv
 from gym_attrplan.wrappers.bonus import count_bonus
 
 BITS = ["four", "two", "one"]

@@ -1,0 +1,82 @@
+"""What all environments cut into hops share: goals of their own, and ends judged by hops."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
+
+from gym_attrplan.agent.worlds import set_everywhere
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidEnvironment
+
+Observations = dict[str, npt.NDArray[Any]]
+BoolArray = npt.NDArray[np.bool_]
+Info = dict[str, Any]
+
+_JUDGED_HERE = ("compute_reward", "compute_terminated")
+
+
+@contextmanager
+def endless_goals(venv: VecEnv) -> Iterator[None]:
+    """While training, meeting the environment's own goal does not end an episode."""
+    before = venv.get_attr("terminate_on_success")[0]
+    set_everywhere(venv, "terminate_on_success", False)
+    try:
+        yield
+    except BaseException:
+        with suppress(InvalidEnvironment):  # a dead process must not hide what went wrong
+            set_everywhere(venv, "terminate_on_success", before)
+        raise
+    set_everywhere(venv, "terminate_on_success", before)
+
+
+def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
+    """Where each world stood after the step, before any of them began a new episode."""
+    ends = observations["achieved_goal"]
+    if done.any():
+        ends = ends.copy()
+        for i in np.flatnonzero(done):
+            ends[i] = infos[i]["terminal_observation"]["achieved_goal"]
+    return ends
+
+
+class HopJudge(VecEnvWrapper, ABC):
+    """Environments whose ``compute_reward`` and ``compute_terminated`` speak of hops; for HER."""
+
+    @abstractmethod
+    def compute_reward(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
+    ) -> npt.NDArray[np.float32]:
+        """What a step to ``achieved_goal`` pays on a hop to ``desired_goal``."""
+
+    @abstractmethod
+    def compute_terminated(
+        self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
+    ) -> BoolArray:
+        """Whether a hop to ``desired_goal`` ends there."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the environments have the attribute, or hops judge it."""
+        return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The worlds' attribute, except for what a hop judges differently."""
+        if attr_name in _JUDGED_HERE:
+            return [getattr(self, attr_name) for _ in self._get_indices(indices)]
+        return super().get_attr(attr_name, indices)
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """The worlds' method, except for what a hop judges differently."""
+        if method_name in _JUDGED_HERE:
+            answer = getattr(self, method_name)(*args, **kwargs)
+            return [answer for _ in self._get_indices(indices)]
+        return super().env_method(method_name, *args, indices=indices, **kwargs)

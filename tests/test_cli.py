@@ -106,6 +106,7 @@ def test_evaluate_gives_the_goals_that_it_is_told(saved, capsys):
     assert "no attribute named 'gold leaf'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_evaluate_compares_planners_of_whole_descriptions(saved, tmp_path, capsys):
     first = "{hops: neighbours, exploration: random, low_level_kwargs: {n_steps: 64}}"
     path = train_by_config(tmp_path, first)

@@ -165,6 +165,7 @@ def logged_walk(n: int, seed: int = 0) -> Examples:
     return Examples(np.array(rows), np.array(actions), np.array(before), np.array(after))
 
 
+@pytest.mark.slow
 @pytest.mark.learning
 def test_examples_from_a_log_count_as_explored(seed):
     agent = make_agent(seed=seed)
@@ -220,10 +221,8 @@ def ladder():
 
 
 @pytest.mark.learning
-@pytest.mark.parametrize(
-    ("exploration", "least", "most"),
-    [("random", 4, 8), pytest.param("surprise", 10, 10, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("exploration", "least", "most"), [("random", 4, 8), ("surprise", 10, 10)])
 def test_surprise_climbs_where_chance_falls(exploration, least, most, seed, monkeypatch):
     monkeypatch.setattr("gym_attrplan.agent.curious.FIRST_FIT", 400)
     options = {"exploration": exploration, "exploration_fraction": 1.0, "seed": seed}

@@ -42,7 +42,9 @@ QUICK = {
 }
 FIRST = {"hops": "neighbours", "exploration_kwargs": {"n_steps": 32, "batch_size": 128}}
 """Explores first, and hops to whole neighbouring descriptions, as in the paper."""
-EACH = pytest.mark.parametrize("options", [{}, FIRST], ids=["changes", "neighbours"])
+EACH = pytest.mark.parametrize(
+    "options", [{}, pytest.param(FIRST, marks=pytest.mark.slow)], ids=["changes", "neighbours"]
+)
 
 
 def any_count(achieved, rng):

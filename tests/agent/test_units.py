@@ -12,7 +12,7 @@ from gym_attrplan.algorithms import UnitPolicy
 from gym_attrplan.algorithms.unit_policy import UnitExtractor
 
 
-@pytest.mark.parametrize("hops", ["changes", "neighbours"])
+@pytest.mark.parametrize("hops", ["changes", pytest.param("neighbours", marks=pytest.mark.slow)])
 def test_the_agent_explores_hops_and_plans_with_units(hops, tmp_path):
     agent = AttributePlannerAgent(
         "UnitPolicy",

@@ -40,7 +40,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("start_method", ["fork", "spawn"])
+@pytest.mark.parametrize("start_method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_a_function_of_the_users_script_may_live_in_processes(tmp_path, start_method):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

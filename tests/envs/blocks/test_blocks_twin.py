@@ -50,6 +50,7 @@ def test_with_jitter_the_twin_has_the_attributes_that_physics_gives(n_blocks, n_
         assert (before != twin.attributes).any(axis=0).all()
 
 
+@pytest.mark.slow
 def test_without_jitter_the_twin_shows_the_pictures_that_physics_gives():
     states, actions = random_pairs(RULES, N_PAIRS, seed=1)
     twin = make_twin(N_PAIRS, image_size=32, jitter=0.0)

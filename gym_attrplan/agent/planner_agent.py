@@ -32,7 +32,8 @@ from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
-from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import (
     SpacesOnly,

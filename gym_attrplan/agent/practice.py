@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,14 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.buffers import AttemptBuffer
-from gym_attrplan.agent.fingerprints import fingerprints
+from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
+from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
 from gym_attrplan.agent.lessons import Lessons
-from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray
-from gym_attrplan.error import InvalidArchive, InvalidOption
+from gym_attrplan.agent.practice_settings import PracticeSettings
+from gym_attrplan.agent.views import Views
+from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.error import InvalidArchive
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.wrappers.bonus import BonusFormula, count_bonus
@@ -26,208 +28,7 @@ from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 Rows = npt.NDArray[np.int64]
 
-_N_LENGTHS = 4_000
-_MIN_LENGTHS = 100
-_N_VIEWS = 256
 _LESSON_STEPS = 4_096
-
-
-@dataclass(frozen=True)
-class PracticeSettings:
-    """How practice is divided up and paid.
-
-    Attributes:
-        explore_share: Share of the segments that explore.
-        explore_steps: Length of a segment that explores.
-        bonus_scale: Factor on the bonus of a transition while exploring; a hop pays 1.
-        first_limit: Longest hop while it is not known how long hops take.
-        limits: Shortest and longest such limit later on.
-        floor: Chance to be drawn that a change has which needs no practice, beside p (1 - p) of
-            one that works with probability p.
-        view_reward: What each observation pays that is new in its segment, while exploring and on
-            hops that hardly ever work: who looks around finds what there is.
-        hopeless: A hop that works with a lower probability hardly ever works.
-        noise: Half of such hops have so large a share of their actions replaced by random ones, and
-            do not count: a policy that keeps away from what it is asked for would never learn it.
-        lesson_share: How often an environment sets out for a place where a change was seen to
-            follow that hops do not make yet, to ask for it there.
-        near: For a change that was seen to follow from here by chance, (1 - p) times so much is
-            added: it can be learned, however often it has failed.
-    """
-
-    explore_share: float = 0.25
-    explore_steps: int = 50
-    bonus_scale: float = 0.3
-    first_limit: int = 100
-    limits: tuple[int, int] = (16, 200)
-    floor: float = 0.02
-    view_reward: float = 0.01
-    hopeless: float = 0.1
-    noise: float = 0.5
-    lesson_share: float = 0.1
-    near: float = 0.25
-
-    @classmethod
-    def given(cls, *, max_hop_steps: int | None = None, **settings: Any) -> PracticeSettings:
-        """Settings with one length for all hops, unless it is None."""
-        if max_hop_steps is not None:
-            settings |= {"first_limit": max_hop_steps, "limits": (max_hop_steps, max_hop_steps)}
-        return cls(**settings)
-
-    def __post_init__(self) -> None:
-        for name, low, high in (
-            ("explore_share", 0.0, 1.0),
-            ("explore_steps", 1, np.inf),
-            ("bonus_scale", 0.0, np.inf),
-            ("first_limit", 1, np.inf),
-            ("floor", 0.0, 1.0),
-            ("view_reward", 0.0, 1.0),
-            ("hopeless", 0.0, 1.0),
-            ("noise", 0.0, 1.0),
-            ("lesson_share", 0.0, 1.0),
-            ("near", 0.0, 1.0),
-        ):
-            if not low <= (value := getattr(self, name)) <= high:
-                raise InvalidOption(f"{name} is from {low} to {high}; received {value!r}.")
-        if not 1 <= self.limits[0] <= self.limits[1]:
-            raise InvalidOption(f"limits are two ascending numbers; received {self.limits!r}.")
-
-
-class HopLengths:
-    """How long the hops took that worked: hop limit and discount follow from it.
-
-    Args:
-        first_limit: The limit until enough hops have worked.
-        limits: The least and the greatest limit after that.
-
-    Example:
-        >>> lengths = HopLengths(first_limit=100, limits=(16, 200))
-        >>> lengths.limit, lengths.discount
-        (100, 0.99)
-        >>> lengths.add(np.full(200, 8))
-        >>> lengths.limit, round(lengths.discount, 3)
-        (24, 0.969)
-    """
-
-    def __init__(self, *, first_limit: int, limits: tuple[int, int]) -> None:
-        self._first_limit, self._limits = first_limit, limits
-        self.recent = np.zeros(0)
-
-    def add(self, n_steps: npt.NDArray[Any]) -> None:
-        """Note the lengths of hops that worked."""
-        self.recent = np.concatenate([self.recent, n_steps])[-_N_LENGTHS:]
-
-    @property
-    def mean(self) -> float:
-        """The mean length; infinite while there are too few to say."""
-        return float(self.recent.mean()) if len(self.recent) >= _MIN_LENGTHS else np.inf
-
-    @property
-    def limit(self) -> int:
-        """Steps after which a hop is given up: three times what nine of ten need."""
-        if len(self.recent) < _MIN_LENGTHS:
-            return self._first_limit
-        return int(np.clip(3 * np.percentile(self.recent, 90), *self._limits))
-
-    @property
-    def discount(self) -> float:
-        """γ of a learner: it looks ahead four times as far as hops are long."""
-        if len(self.recent) < _MIN_LENGTHS:
-            return 0.99
-        return float(np.clip(1.0 - 1.0 / (4.0 * self.mean), 0.9, 0.99))
-
-
-class ChangeDrawer:
-    """Draws what to ask for next: a value of one attribute, as far as that needs practice.
-
-    Args:
-        outcomes: How changes went.
-        counts: What was seen to follow from what.
-        settings: How practice is divided up.
-        rng: Draws.
-    """
-
-    def __init__(
-        self,
-        outcomes: HopOutcomes,
-        counts: TransitionCounts,
-        settings: PracticeSettings,
-        rng: np.random.Generator,
-    ) -> None:
-        self._outcomes, self._counts = outcomes, counts
-        self._settings = settings
-        self._rng = rng
-        space = outcomes.space
-        self.seen = np.zeros((len(space), int(space.sizes.max())), np.bool_)
-
-    def see(self, descriptions: IntArray) -> None:
-        """Note values that attributes can have."""
-        self.seen[np.arange(descriptions.shape[1]), descriptions] = True
-
-    def draw(self, descriptions: IntArray) -> IntArray:
-        """``(n, n_attributes)`` a change for each row; all free where there is none to make."""
-        space: AttributeSpace = self._outcomes.space
-        column, value = np.nonzero(self.seen)
-        singles = np.full((len(column), len(space)), FREE, space.dtype)
-        singles[np.arange(len(column)), column] = value
-        n, k = len(descriptions), len(singles)
-        chances = self._outcomes.success_rates(
-            np.repeat(descriptions, k, axis=0), np.tile(singles, (n, 1))
-        ).reshape(n, k)
-        near = self._settings.near * self._follows(descriptions)[:, column, value]
-        need = (1.0 - chances) * (chances + near) + self._settings.floor
-        need[descriptions[:, column] == value] = 0.0
-        # A race of exponential clocks is won in proportion to their rates.
-        clocks = np.full((n, k), np.inf)
-        np.divide(self._rng.standard_exponential((n, k)), need, out=clocks, where=need > 0)
-        changes: IntArray = singles[clocks.argmin(axis=1)]
-        changes[~(need > 0).any(axis=1)] = FREE
-        return changes
-
-    def _follows(self, descriptions: IntArray) -> BoolArray:
-        """``(n, n_attributes, n_values)`` what was seen to change at once from each row."""
-        found = np.zeros((len(descriptions), *self.seen.shape), np.bool_)
-        nodes = self._counts.index.find(descriptions).astype(np.int64)
-        known = np.flatnonzero(nodes >= 0)
-        owner, targets = self._counts.followers(nodes[known])
-        after = self._counts.index.vectors(targets)
-        row, column = np.nonzero(after != descriptions[known[owner]])
-        found[known[owner[row]], column, after[row, column]] = True
-        return found
-
-
-class Views:
-    """Which observations each environment has seen since it began to look.
-
-    Args:
-        num_envs: Number of environments.
-
-    Example:
-        >>> views = Views(2)
-        >>> [views.look({"seen": np.array(seen)}).tolist() for seen in ([1, 5], [1, 6], [2, 5])]
-        [[True, True], [False, True], [True, False]]
-        >>> views.begin(np.array([1]))
-        >>> views.look({"seen": np.array([2, 5])}).tolist()
-        [False, True]
-    """
-
-    def __init__(self, num_envs: int) -> None:
-        self._seen = np.zeros((num_envs, _N_VIEWS), np.int64)
-        self._n_seen = np.zeros(num_envs, np.int64)
-
-    def begin(self, rows: Rows) -> None:
-        """Forget what was seen in these environments."""
-        self._n_seen[rows] = 0
-
-    def look(self, observations: Observations) -> BoolArray:
-        """``(num_envs,)`` where the observation is new; the latest few hundred are remembered."""
-        numbers = fingerprints(observations)
-        known = np.arange(_N_VIEWS) < self._n_seen[:, None]
-        is_new: BoolArray = ~((self._seen == numbers[:, None]) & known).any(axis=1)
-        rows = np.flatnonzero(is_new)
-        self._seen[rows, self._n_seen[rows] % _N_VIEWS] = numbers[rows]
-        self._n_seen[rows] += 1
-        return is_new
 
 
 class PracticeVecEnv(HopJudge):
@@ -290,7 +91,7 @@ class PracticeVecEnv(HopJudge):
             InvalidArchive: If the arrays are of another practice.
         """
         lengths, seen = arrays["lengths"], arrays["seen"]
-        sound = lengths.ndim == 1 and lengths.dtype == np.float64 and len(lengths) <= _N_LENGTHS
+        sound = lengths.ndim == 1 and lengths.dtype == np.float64 and len(lengths) <= MAX_LENGTHS
         if not (sound and bool((lengths >= 1).all()) and bool(np.isfinite(lengths).all())):
             raise InvalidArchive("the lengths of hops are at most 4,000 numbers from 1.")
         if seen.dtype != np.bool_ or seen.shape != self._drawer.seen.shape:

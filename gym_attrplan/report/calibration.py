@@ -13,7 +13,8 @@ from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.neighbours import HopVecEnv
-from gym_attrplan.agent.practice import PracticeSettings, PracticeVecEnv
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.error import InvalidData, InvalidOption
 from gym_attrplan.graph import TransitionCounts

@@ -5,7 +5,10 @@ import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 from testing_env import GenericTestEnv, three_bits
 
-from gym_attrplan.agent.practice import ChangeDrawer, HopLengths, PracticeSettings, PracticeVecEnv
+from gym_attrplan.agent.change_drawer import ChangeDrawer
+from gym_attrplan.agent.hop_lengths import HopLengths
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import TransitionCounts

@@ -62,6 +62,7 @@ def lines_of(name, arguments, folder, suite):
     return lines
 
 
+@pytest.mark.slow
 def test_exploring_is_measured_in_edges(tmp_path):
     arguments = "--total-timesteps 2048 --n-envs 16 --methods random --seeds 2 --jobs 1"
     lines = lines_of("exploration", arguments, tmp_path, "exploration")

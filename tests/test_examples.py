@@ -53,7 +53,7 @@ def test_an_example_is_short_and_explained(path, example):
 
 @pytest.mark.parametrize(
     "name",
-    ["own_env_in_40_lines", *slow("blocks_from_pixels", "point_maze", "switches")],
+    slow("blocks_from_pixels", "own_env_in_40_lines", "point_maze", "switches"),
 )
 def test_an_example_counts_as_many_tasks_as_it_says(name, example):
     smaller = {"total_timesteps": TINY, **SMALLER.get(name, {})}
@@ -72,6 +72,7 @@ def test_an_example_counts_tasks_for_each_of_its_rows(name, example, capsys):
         assert f"{row}: {result}" in printed
 
 
+@pytest.mark.slow
 def test_hindsight_with_both_buffers_is_counted_in_shares(example):
     rates = example("bit_flip").main(total_timesteps=TINY)
     assert set(rates) == {"ours", "SB3's"}

@@ -141,6 +141,7 @@ def test_limits_and_epochs_have_moved_where_the_law_is_held_to_them():
     assert int(agent.outcomes.to_arrays()["epoch"]) >= 3
 
 
+@pytest.mark.slow
 def test_what_is_learned_on_matters_to_the_law():
     """The comparison above can fail: another 300 steps make another agent."""
     agent, longer = (make_agent("ppo").learn(300) for _ in range(2))

@@ -40,8 +40,12 @@ def warn(advice: Iterable[str]) -> None:
         warnings.warn(text, AdviceWarning, stacklevel=level)
 
 
-def on_exploring(counts: TransitionCounts) -> list[str]:
+def on_exploring(counts: TransitionCounts, *, stopped: bool = False) -> list[str]:
     """What exploring found too little of: any change at all, or a change of some attribute.
+
+    Args:
+        counts: What was seen.
+        stopped: Whether training was given up for that.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -51,9 +55,10 @@ def on_exploring(counts: TransitionCounts) -> list[str]:
         ["'door' never changed while exploring: it was always 'not door'. ..."]
     """
     if counts.n_nodes < 2:
+        ended = "training stopped early: " if stopped else ""
         return [
-            "exploring never saw an attribute change, so there is nothing to plan over. Name "
-            "something that random actions change within an episode, or explore longer with "
+            f"{ended}exploring never saw an attribute change, so there is nothing to plan over. "
+            "Name something that random actions change within an episode, or explore longer with "
             "exploration_fraction; attrplan attributes ENV_ID shows values."
         ]
     vectors = counts.index.vectors(np.arange(counts.n_nodes))

@@ -32,6 +32,7 @@ class BridgeCallback(BaseCallback):
         n_steps: Steps the phase is to take.
         report: Figures to log and to show beside the bar, asked for after every rollout.
         on_rollout: Called after every rollout.
+        give_up: Asked after every step whether going on is of no use.
         progress: The bar, if one is wanted.
     """
 
@@ -44,6 +45,7 @@ class BridgeCallback(BaseCallback):
         n_steps: int,
         report: Report,
         on_rollout: Callable[[], None],
+        give_up: Callable[[], bool],
         progress: Progress | None,
     ) -> None:
         super().__init__()
@@ -52,6 +54,7 @@ class BridgeCallback(BaseCallback):
         self._phase = phase
         self._report = report
         self._after_rollout = on_rollout
+        self._give_up = give_up
         self._progress = progress
         self._n_steps = 0
         self.stopped = False
@@ -70,7 +73,7 @@ class BridgeCallback(BaseCallback):
         self._agent.steps_done[self._phase] += new
         self._agent.num_timesteps += new
         self._inner.update_locals(self.locals)
-        self.stopped = not self._inner.on_step()
+        self.stopped = not self._inner.on_step() or self._give_up()
         if self._progress is not None:
             self._progress.update(self._task, completed=n_steps)
         return not self.stopped

@@ -18,6 +18,9 @@ from gym_attrplan.algorithms import SpreadEpisodes
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
 
+PATIENCE = 100_000
+"""Steps without a change of any attribute after which training stops."""
+
 
 class Trainee(Protocol):
     """What training needs of an agent."""
@@ -60,6 +63,8 @@ class Training:
         """Run the phases until the clock shows ``end``, or a callback stops them."""
         for phase, n_steps in self._phases(end):
             if not self._run(phase, n_steps):
+                if self._is_hopeless():
+                    advice.warn(advice.on_exploring(self._agent.counts, stopped=True))
                 return
             if phase == "explore" or self._agent.options.asks_for_changes:
                 advice.warn(advice.on_exploring(self._agent.counts))
@@ -86,6 +91,7 @@ class Training:
             n_steps=n_steps,
             report=self._explored if phase == "explore" else self._hopped,
             on_rollout=self._end_rollout,
+            give_up=self._is_hopeless,
             progress=self._progress,
         )
         model.set_logger(AgentLogger(agent))
@@ -95,6 +101,11 @@ class Training:
         both = CallbackList([SpreadEpisodes(), bridge])
         model.learn(n_steps, both, log_interval=self._log_interval, reset_num_timesteps=False)
         return not bridge.stopped
+
+    def _is_hopeless(self) -> bool:
+        """Whether no attribute has changed for so long that none will."""
+        agent = self._agent
+        return agent.counts.n_nodes < 2 and agent.num_timesteps >= PATIENCE
 
     def _end_rollout(self) -> None:
         """Older attempts count less as the policy that made them is left behind."""

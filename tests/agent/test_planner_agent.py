@@ -263,6 +263,16 @@ def test_learning_goes_on_in_the_phase_where_it_stopped():
     assert agent.steps_done["explore"] == explored
 
 
+@pytest.mark.parametrize("options", [{}, FIRST], ids=["changes", "neighbours"])
+def test_where_no_attribute_ever_changes_training_stops_early_and_says_so(options, monkeypatch):
+    monkeypatch.setattr("gym_attrplan.agent.training.PATIENCE", 500)
+    env = gym.wrappers.TimeLimit(GenericTestEnv(), 30)
+    still = AttributeWrapper(env, ["lit"], lambda env, seen: [0])
+    with pytest.warns(AdviceWarning, match="training stopped early: exploring never saw"):
+        agent = make_agent(still, **options).learn(50_000)
+    assert agent.num_timesteps == 500
+
+
 @EACH
 def test_ctrl_c_keeps_what_was_learned(options):
     class Interrupt(BaseCallback):

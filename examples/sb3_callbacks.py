@@ -1,8 +1,8 @@
 """SB3's callbacks on the agent: checkpoints, evaluation, and a stop when it is good enough.
 
 ``python examples/sb3_callbacks.py`` trains on ``AttrCrafting-v0``; callbacks see the agent as their
-``model`` and one clock over both phases, exploring and hopping. The log goes to ``runs/``
-(``tensorboard --logdir runs``), checkpoints to ``checkpoints/``, the best agent to ``best/``.
+``model`` and its clock. The log goes to ``runs/`` (``tensorboard --logdir runs``), checkpoints to
+``checkpoints/``, the best agent to ``best/``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gym_attrplan.agent.worlds import as_vec_env
 ENV_ID = "AttrCrafting-v0"
 
 
-def main(total_timesteps: int = 1_000_000, n_envs: int = 512) -> int:
+def main(total_timesteps: int = 1_000_000, n_envs: int = 64) -> int:
     """Train until 97 of 100 tasks are solved, or the steps are spent; returns the steps taken."""
     agent = AttributePlannerAgent(
         "MultiInputPolicy", ENV_ID, n_envs=n_envs, tensorboard_log="runs", seed=0
     )
     tests = as_vec_env(ENV_ID, n_envs=100)
-    every = max(4_000, total_timesteps // 10) // n_envs  # a callback's step is one of all worlds
+    every = max(1_000, total_timesteps // 10) // n_envs  # a callback's step is one of all worlds
     callbacks = [
         CheckpointCallback(save_freq=every, save_path="checkpoints"),
         EvalCallback(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,11 +49,15 @@ class ChangeNavigator:
         self.options = options
         self.max_hop_steps = max_hop_steps
         self.changes = ChangePlanner(outcomes)
+        self._planner: Planner | None = None
+        self._version = -1
 
-    @cached_property
+    @property
     def planner(self) -> Planner:
         """Plans over single ends of hops: what figures are drawn from."""
-        return Planner(self.outcomes.hop_graph())
+        if self._planner is None or self._version != self.outcomes.version:
+            self._planner, self._version = Planner(self.outcomes.hop_graph()), self.outcomes.version
+        return self._planner
 
     def plan(
         self, description: npt.ArrayLike, goal: GoalLike, observation: Observations | None = None

@@ -71,6 +71,8 @@ class Navigator:
             goal: Where to go.
             observation: Not looked at: edges are weighed alike in all states of a description.
         """
+        if not self.planner.counts.n_nodes:
+            return None
         return self.planner.plan(description, goal, unknown_start="nearest")
 
     def advance(

@@ -422,7 +422,7 @@ class AttributePlannerAgent:
         batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
         wanted = batch["desired_goal"][0] if goal is None else goal
         here, navigator = batch["achieved_goal"][0], self.navigator
-        plan = navigator.plan(here, wanted, batch) if self.counts.n_nodes else None
+        plan = navigator.plan(here, wanted, batch)
         if plan is None:
             advice.warn([advice.on_goal(self.counts, here, wanted)])
         return plan

@@ -137,6 +137,14 @@ def test_a_goal_out_of_reach_is_exchanged_for_the_reachable_description_nearest_
     assert guide.plan([0, 0, 0, 0], all_three) is None
 
 
+def test_it_follows_what_is_counted_while_it_is_in_use():
+    guide = navigator(PLACES, ([0], [1], [1], 9))
+    assert guide.advance(None, see([0], [5]), NEW).targets.tolist() == [[-1]]
+    guide.outcomes.record([[3]] * 9, [[4]] * 9, [[4]] * 9, made=True, n_steps=1)
+    assert guide.advance(None, see([3], [5]), NEW).targets.tolist() == [[-1]]  # 3 and 4 are new
+    assert guide.planner.counts.n_nodes == 4
+
+
 def test_from_a_known_description_without_a_way_there_is_no_plan():
     """From 5 only failures are known; that 0 and 1 have a way to 7 does not help."""
     guide = navigator(PLACES, ([0], [1], [1], 9), ([1], [7], [7], 9), ([5], [7], [5], 0))

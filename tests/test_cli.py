@@ -143,6 +143,7 @@ def test_a_module_in_the_current_folder_registers_its_environments(tmp_path, mon
     assert "row: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ready_attributes_serve_every_command(tmp_path, capsys):
     path = str(tmp_path / "agent.zip")
     assert main(["check", "FrozenLake-v1"]) == 0

@@ -78,7 +78,7 @@ CASES = {
 }
 
 
-QUICK = ("ppo", "ppo, adapting", "dqn", "inverse")
+QUICK = ("ppo, adapting", "dqn")
 """What every test run holds to the law; the others wait for the slow one."""
 
 STEPS = {"inverse, pictures": 100, "ppo, adapting": 2_000}  # pictures take their time

@@ -254,6 +254,7 @@ def live(tally: Tally, what: str, make: Maker, low_level: str, path: Any) -> Non
         tally.must(weights_are_finite(agent), f"{what}: weights are not finite")
 
 
+@pytest.mark.slow
 def test_odd_environments_are_learned_in_or_refused_in_words(tmp_path):
     tally = Tally("odd environments", allowed=(AttrPlanError, OwnError))
     pairs = [(name, learner) for learner in LEARNERS for name in ODD]

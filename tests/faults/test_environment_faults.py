@@ -11,6 +11,7 @@ from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
+import pytest
 from campaign import FULL, Tally, sized
 from gymnasium import spaces
 from odd_envs import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -90,28 +89,21 @@ class ChangeNavigator:
             new_episode: ``(n,)`` where an episode has just begun.
         """
         achieved, goals = observations["achieved_goal"], observations["desired_goal"]
-        if journey is None or len(journey.goals) != len(goals):
-            journey = Journey.begin(achieved, goals, self.options.retry_cost)
-            new_episode = np.ones(len(goals), np.bool_)
-        else:
-            journey = copy.deepcopy(journey)  # the same state given again has the same answer
-        asked_anew = new_episode | (goals != journey.goals).any(axis=1)
+        journey, asked_anew = Journey.go_on(
+            journey, achieved, goals, new_episode, self.options.retry_cost
+        )
         # Without a change to ask for, whatever happens is news.
         no_change = (journey.targets == FREE).all(axis=1)
         moved = (achieved != journey.starts).any(axis=1)
         holds = np.where(no_change, moved, _holds(achieved, journey.targets)) & ~asked_anew
         failed = (journey.n_steps >= self.max_hop_steps) & ~holds & ~asked_anew
-        if asked_anew.any():
-            journey.memory.reset(np.flatnonzero(asked_anew))
-            journey.tries.reset(np.flatnonzero(asked_anew))
         if self.options.memory:
             wrong = np.flatnonzero(failed & (journey.edges >= 0).all(axis=1))
             journey.memory.fail(wrong, *journey.edges[wrong].T)
         journey.n_steps += 1
         rows = np.flatnonzero(asked_anew | holds | failed)
         if len(rows):
-            journey.goals[rows], journey.starts[rows] = goals[rows], achieved[rows]
-            journey.n_steps[rows] = 1
+            journey.begin_hops(rows, achieved, goals)
             self._aim(journey, rows, observations)
         return journey
 

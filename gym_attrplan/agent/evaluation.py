@@ -18,7 +18,6 @@ from gym_attrplan.agent.worlds import attribute_space, set_everywhere
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
-from gym_attrplan.wrappers.goals import GivenGoals
 
 _NO_PLAN = np.iinfo(np.int64).max
 
@@ -195,33 +194,41 @@ def evaluate_tasks(
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
+    if goals is not None and not len(goals):
+        raise InvalidOption("goals names at least one goal; received none. Leave it out for tasks.")
     space = attribute_space(venv)
     wanted = None if goals is None else np.stack([space.goal(goal) for goal in goals])
-    if wanted is None and _draws_what_it_saw(venv):
+    saw = venv.has_attr("draws_what_it_saw") and venv.get_attr("draws_what_it_saw", [0])[0]
+    if wanted is None and saw:
         wanted = _known_goals(model, seed)
+    venv.seed(seed)
+    ticks = iter(track(range(n_tasks), "evaluate", disable=not progress_bar))
     with asking_for(venv, wanted):
-        return _run_tasks(
-            model, venv, n_tasks, seed=seed, deterministic=deterministic, truth=truth,
-            show=progress_bar,
-        )  # fmt: skip
+        done = []
+        for task in _tasks(model, venv, n_tasks, deterministic=deterministic, truth=truth):
+            done.append(task)
+            next(ticks, None)
+    solved, n_steps, asked, n_hops = zip(*done, strict=True)
+    hops = np.array(n_hops) if hasattr(model, "navigator") else None
+    return TaskResult(np.array(solved), np.array(n_steps), asked, hops)
 
 
 @contextmanager
 def asking_for(venv: VecEnv, goals: IntArray | None) -> Iterator[None]:
-    """Have new episodes ask for one of the goals; None leaves the worlds as they are."""
+    """Have new episodes ask for one of the goals; None leaves the environments as they are."""
     if goals is None:
         yield
         return
-    before = venv.get_attr("goal_sampler")[0]
-    set_everywhere(venv, "goal_sampler", GivenGoals(goals))
+    if not venv.has_attr("given_goals"):
+        raise InvalidEnvironment(
+            "goals are given to environments in AttributeWrapper or AttributeVectorWrapper; these "
+            "are not. Let them draw the goals themselves."
+        )
+    set_everywhere(venv, "given_goals", goals)
     try:
         yield
     finally:
-        set_everywhere(venv, "goal_sampler", before)
-
-
-def _draws_what_it_saw(venv: VecEnv) -> bool:
-    return venv.has_attr("goal_sampler") and venv.get_attr("goal_sampler", [0])[0] is None
+        set_everywhere(venv, "given_goals", None)
 
 
 def _known_goals(model: Any, seed: int) -> IntArray | None:
@@ -235,35 +242,23 @@ def _known_goals(model: Any, seed: int) -> IntArray | None:
     return vectors
 
 
-def _run_tasks(
-    model: Any,
-    venv: VecEnv,
-    n_tasks: int,
-    *,
-    seed: int,
-    deterministic: bool,
-    truth: str | None,
-    show: bool,
-) -> TaskResult:
+def _tasks(
+    model: Any, venv: VecEnv, n_tasks: int, *, deterministic: bool, truth: str | None
+) -> Iterator[tuple[bool, int, str, int]]:
+    """Each task as it ends: whether it was solved, its steps, its goal, and hops of the plan."""
     space = attribute_space(venv)
-    venv.seed(seed)
     observations: Any = venv.reset()
     state, starts = None, np.ones(venv.num_envs, np.bool_)
     left = np.full(venv.num_envs, n_tasks // venv.num_envs)
     left[: n_tasks % venv.num_envs] += 1
-    length = np.zeros(venv.num_envs, np.int64)
-    left_out = np.zeros(venv.num_envs, np.int64)
+    length, left_out = np.zeros((2, venv.num_envs), np.int64)
     n_hops = np.full(venv.num_envs, -1)
-    counts = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
-    solved: list[bool] = []
-    n_steps: list[int] = []
-    asked: list[str] = []
-    planned: list[int] = []
-    ticks = iter(track(range(n_tasks), "evaluate", disable=not show))
+    counts = np.zeros(venv.num_envs, np.bool_)
     while left.any():
-        goals = observations["desired_goal"]
+        here, goals = observations["achieved_goal"], observations["desired_goal"]
+        counts = np.where(starts, ~space.matches(here, goals), counts)
         for i in np.flatnonzero(starts & counts & (left > 0)):
-            n_hops[i] = _plan_length(model, observations["achieved_goal"][i], goals[i])
+            n_hops[i] = _plan_length(model, here[i], goals[i])
         actions, state = model.predict(observations, state, starts, deterministic)
         observations, _, starts, infos = venv.step(actions)
         length += 1
@@ -272,20 +267,12 @@ def _run_tasks(
                 met = infos[i]["is_success"]
                 if truth is not None:
                     met = met and space.matches(infos[i][truth], goals[i])
-                solved.append(bool(met))
-                n_steps.append(int(length[i]))
-                asked.append(space.describe(goals[i]))
-                planned.append(int(n_hops[i]))
                 left[i] -= 1
-                next(ticks, None)
+                yield bool(met), int(length[i]), space.describe(goals[i]), int(n_hops[i])
             length[i] = 0
             left_out[i] = 0 if counts[i] else left_out[i] + 1
             if left[i] and left_out[i] == _MAX_LEFT_OUT:
                 raise _no_tasks(space.describe(goals[i]))
-        fresh = ~space.matches(observations["achieved_goal"], observations["desired_goal"])
-        counts = np.where(starts, fresh, counts)
-    hops = np.array(planned) if hasattr(model, "navigator") else None
-    return TaskResult(np.array(solved), np.array(n_steps), tuple(asked), hops)
 
 
 def _plan_length(model: Any, achieved: IntArray, goal: IntArray) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,42 @@ class Journey:
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
     n_pushes: int = 0
     n_choices: int = 0
+
+    @classmethod
+    def go_on(
+        cls,
+        journey: Journey | None,
+        achieved: IntArray,
+        goals: IntArray,
+        new_episode: BoolArray,
+        retry_cost: float,
+    ) -> tuple[Journey, BoolArray]:
+        """A journey to be changed, and ``(n,)`` where something new is asked for.
+
+        Args:
+            journey: The last one, which is left as it is: the same state given again has the same
+                answer. None, or one of another number of environments, begins anew.
+            achieved: ``(n, n_attributes)`` where the environments are.
+            goals: ``(n, n_attributes)`` what is asked for now.
+            new_episode: ``(n,)`` where an episode has just begun.
+            retry_cost: What an action costs for each time it was tried.
+        """
+        if journey is None or len(journey.goals) != len(goals):
+            return cls.begin(achieved, goals, retry_cost), np.ones(len(goals), np.bool_)
+        asked_anew = new_episode | (goals != journey.goals).any(axis=1)
+        journey = copy.deepcopy(journey)
+        if asked_anew.any():
+            rows = np.flatnonzero(asked_anew)
+            journey.memory.reset(rows)
+            journey.tries.reset(rows)
+            for row in rows.tolist():
+                journey.next_best.pop(row, None)
+        return journey, asked_anew
+
+    def begin_hops(self, rows: npt.NDArray[np.int64], starts: IntArray, goals: IntArray) -> None:
+        """Have a hop begin in each of the rows."""
+        self.starts[rows], self.goals[rows] = starts[rows], goals[rows]
+        self.n_steps[rows] = 1
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -86,42 +85,25 @@ class Navigator:
             new_episode: ``(n,)`` where an episode has just begun.
         """
         achieved, goals = observations["achieved_goal"], observations["desired_goal"]
-        if journey is None or len(journey.goals) != len(goals):
-            journey = Journey.begin(achieved, goals, self.options.retry_cost)
-            new_episode = np.ones(len(goals), np.bool_)
-        else:
-            journey = copy.deepcopy(journey)  # the same state given again has the same answer
-        asked_anew = new_episode | (goals != journey.goals).any(axis=1)
+        journey, asked_anew = Journey.go_on(
+            journey, achieved, goals, new_episode, self.options.retry_cost
+        )
         moved = (achieved != journey.starts).any(axis=1) & ~asked_anew
         failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~asked_anew
-        self._remember(journey, achieved, asked_anew, moved, failed)
+        if self.options.memory:
+            self._remember(journey, achieved, moved, failed)
         journey.n_steps += 1
-        again = asked_anew | moved | failed
-        if again.any():
-            rows = np.flatnonzero(again)
-            journey.goals[rows] = goals[rows]
-            journey.starts[rows] = achieved[rows]
-            journey.n_steps[rows] = 1
+        rows = np.flatnonzero(asked_anew | moved | failed)
+        if len(rows):
+            journey.begin_hops(rows, achieved, goals)
             self._aim(journey, rows, observations)
         return journey
 
     def _remember(
-        self,
-        journey: Journey,
-        achieved: IntArray,
-        asked_anew: BoolArray,
-        moved: BoolArray,
-        failed: BoolArray,
+        self, journey: Journey, achieved: IntArray, moved: BoolArray, failed: BoolArray
     ) -> None:
         """Note where each episode has been and which hops did not work."""
         memory = journey.memory
-        if asked_anew.any():
-            memory.reset(np.flatnonzero(asked_anew))
-            for row in np.flatnonzero(asked_anew).tolist():
-                journey.next_best.pop(row, None)
-            journey.tries.reset(np.flatnonzero(asked_anew))
-        if not self.options.memory:
-            return
         strayed = moved & (achieved != journey.targets).any(axis=1)
         sources, targets = journey.edges.T
         left = np.flatnonzero(moved & (sources >= 0))

@@ -52,11 +52,11 @@ from gym_attrplan.wrappers.origin import Origin
 
 
 class AttributePlannerAgent:
-    """Explores the graph of attribute transitions, learns to hop along its edges, and plans.
+    """Practises changes of single attributes, remembers where they lead, and plans.
 
-    It *has* SB3 algorithms, one that explores and one that hops, and is used like one: ``learn``,
-    ``predict``, ``save``, ``load``; callbacks and ``evaluate_policy`` work on it. What it reaches
-    are goals that it was never trained on.
+    It *has* an SB3 algorithm that hops and explores, and is used like one: ``learn``, ``predict``,
+    ``save``, ``load``; callbacks and ``evaluate_policy`` work on it. What it reaches are goals that
+    it was never trained on.
 
     Args:
         policy: The SB3 policy, by name or class; observations are dicts, so
@@ -174,7 +174,7 @@ class AttributePlannerAgent:
         storage.about(self, progress={})  # what cannot be saved is said before training
 
     def _set_up(self, venv: VecEnv) -> None:
-        """Build both algorithms on the worlds, so that whatever does not fit is said at once."""
+        """Build what learns on the environments, so that whatever does not fit is said at once."""
         options = self.options
         self.env: VecEnv = venv
         if options.seed is not None:
@@ -211,7 +211,7 @@ class AttributePlannerAgent:
             )
 
     def _practice(self, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
-        """The worlds cut into hops."""
+        """The environments cut into hops."""
         options = self.options
         if options.asks_for_changes:
             return PracticeVecEnv(

@@ -93,7 +93,7 @@ class PracticeVecEnv(HopJudge):
         lengths, seen = arrays["lengths"], arrays["seen"]
         sound = lengths.ndim == 1 and lengths.dtype == np.float64 and len(lengths) <= MAX_LENGTHS
         if not (sound and bool((lengths >= 1).all()) and bool(np.isfinite(lengths).all())):
-            raise InvalidArchive("the lengths of hops are at most 4,000 numbers from 1.")
+            raise InvalidArchive(f"the lengths of hops are at most {MAX_LENGTHS:,} numbers from 1.")
         if seen.dtype != np.bool_ or seen.shape != self._drawer.seen.shape:
             raise InvalidArchive(
                 f"values seen have shape {self._drawer.seen.shape}; received {seen.shape}."

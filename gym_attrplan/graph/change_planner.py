@@ -15,7 +15,7 @@ from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph.outcomes import HopOutcomes, OutcomeTable
 from gym_attrplan.graph.plan import Plan
-from gym_attrplan.graph.ragged import expand_rows, row_argmin
+from gym_attrplan.graph.ragged import expand_rows, first_of_each, row_argmin
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -184,9 +184,11 @@ class ChangePlanner:
         full = self._with_ends(values.nodes, goal_nodes)
         while values.nodes[node] < 1.0:
             mine = self._by_node[self._first_row[node] : self._first_row[node + 1]]
-            begins = self._table.change[mine] == first if not rows else None
-            best = worth[mine].argmax() if begins is None or first is None else begins.argmax()
-            rows.append(int(mine[best]))
+            if first is not None and not rows:
+                mine = mine[self._table.change[mine] == first]
+            if not len(mine):
+                return None  # nobody has asked for it here
+            rows.append(int(mine[worth[mine].argmax()]))
             node = self._likely_end(rows[-1], full, better_than=values.nodes[node])
             if node < 0:  # so far away that its value is lost in rounding
                 return None
@@ -313,8 +315,7 @@ class ChangePlanner:
         costs = -np.log(np.maximum(chance, _NEVER))
         order = np.lexsort([costs, target, source])
         source, target, costs = source[order], target[order], costs[order]
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (np.diff(source) != 0) | (np.diff(target) != 0)
+        first = first_of_each(source, target)
         shape = (2 * self._n_nodes,) * 2
         edges = coo_array((costs[first], (target[first], source[first])), shape=shape)
         return edges.tocsr()

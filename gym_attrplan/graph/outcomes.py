@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,13 +9,12 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.counted_rows import Arrays, CountedRows, FloatArray, Places
 from gym_attrplan.graph.counts import TransitionCounts
-from gym_attrplan.graph.index import KeyTable, NodeIndex
+from gym_attrplan.graph.index import NodeIndex
+from gym_attrplan.graph.ragged import first_of_each
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int64]
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 _COUNTED = ("weight", "attempts", "successes", "paid")
 
@@ -76,9 +74,9 @@ class HopOutcomes:
         self._epoch = 0
         self._decay = 1.0
         n_change_words = space.n_words + -(-len(space) // 64)
-        self._changes = _Rows(n_change_words, (*_COUNTED, "alive", "epoch"))
-        self._rows = _Rows(2, (*_COUNTED, "steps", "epoch"))
-        self._ends = _Rows(3, ("count",))
+        self._changes = CountedRows(n_change_words, (*_COUNTED, "alive", "epoch"))
+        self._rows = CountedRows(2, (*_COUNTED, "steps", "epoch"))
+        self._ends = CountedRows(3, ("count",))
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -140,7 +138,7 @@ class HopOutcomes:
         self._decay = float(decay)
         self._epoch += 1
 
-    def _weights(self, counted: _Rows, numbers: Places) -> FloatArray:
+    def _weights(self, counted: CountedRows, numbers: Places) -> FloatArray:
         """What an attempt counts now: to let older ones fade, newer ones weigh more."""
         tried = np.unique(numbers)
         weight, epoch = counted["weight"], counted["epoch"]
@@ -153,7 +151,7 @@ class HopOutcomes:
             self._rescale(counted, heavy)
         return weight[numbers]
 
-    def _rescale(self, counted: _Rows, numbers: Places) -> None:
+    def _rescale(self, counted: CountedRows, numbers: Places) -> None:
         factors = np.ones(len(counted))
         factors[numbers] = 1.0 / counted["weight"][numbers]
         for name in counted.names:
@@ -268,8 +266,7 @@ class HopOutcomes:
         attempts, arrived = table.attempts[row[kept]], table.end_count[kept]
         order = np.lexsort([-arrived / attempts, target, source])
         source, target = source[order], target[order]
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (np.diff(source) != 0) | (np.diff(target) != 0)
+        first = first_of_each(source, target)
         n_ways = np.bincount(source[first], minlength=len(self.index))
         successes = arrived[order][first].astype(np.float32)
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -321,7 +318,7 @@ class HopOutcomes:
         fresh._check()
         vars(self).update(vars(fresh), version=self.version + 1)
 
-    def _parts(self) -> dict[str, _Rows]:
+    def _parts(self) -> dict[str, CountedRows]:
         return {"changes": self._changes, "rows": self._rows, "ends": self._ends}
 
     def _check(self) -> None:
@@ -335,61 +332,3 @@ class HopOutcomes:
                 raise InvalidGraph("outcomes name a description or a change that is not there.")
         if not (0.0 < self._decay <= 1.0 and self._epoch >= 0):
             raise InvalidGraph(f"epoch {self._epoch} or decay {self._decay} out of range.")
-
-
-class _Rows:
-    """Numbered keys with columns of numbers that grow along with them.
-
-    Args:
-        n_words: Words of a key.
-        names: The columns.
-    """
-
-    def __init__(self, n_words: int, names: tuple[str, ...]) -> None:
-        self.n_words = n_words
-        self.names = names
-        self._table = KeyTable(n_words)
-        self._columns = {name: np.zeros(16) for name in names}
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def __getitem__(self, name: str) -> FloatArray:
-        return self._columns[name][: len(self)]
-
-    @property
-    def keys(self) -> npt.NDArray[np.uint64]:
-        return self._table.rows
-
-    def add(self, keys: npt.NDArray[np.uint64]) -> Places:
-        numbers = self._table.add(keys).astype(np.int64)
-        room = len(self._columns[self.names[0]])
-        if len(self) > room:
-            for name, column in self._columns.items():
-                self._columns[name] = np.concatenate([column, np.zeros(2 * len(self) - room)])
-        return numbers
-
-    def find(self, keys: npt.NDArray[np.uint64]) -> Places:
-        return self._table.find(keys).astype(np.int64)
-
-    def get(self, numbers: Places) -> dict[str, FloatArray]:
-        """What was counted of rows; of number -1 there is nothing."""
-        known = numbers >= 0
-        found = {}
-        for name in self.names[1:-1]:
-            found[name] = np.zeros(len(numbers))
-            rows = numbers[known]
-            found[name][known] = self[name][rows] / self["weight"][rows]
-        return found
-
-    def restore(self, arrays: Arrays) -> None:
-        keys = arrays["keys"]
-        if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != self.n_words:
-            raise InvalidGraph(f"keys are (n, {self.n_words}) uint64; received {keys.shape}.")
-        self.add(keys)
-        for name in self.names:
-            column = arrays[name]
-            sound = column.dtype == np.float64 and column.shape == (len(keys),) == (len(self),)
-            if not (sound and bool((np.isfinite(column) & (column >= 0)).all())):
-                raise InvalidGraph(f"{name} holds {len(self)} numbers of at least 0.")
-            self[name][:] = column

@@ -79,3 +79,15 @@ def row_argmin(
     best = np.flatnonzero((values == lowest[owner]) & (values < np.inf))[::-1]
     position[owner[best]] = best  # backwards: of repeated writes the last one stays
     return position, lowest
+
+
+def first_of_each(*columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """``(n,)`` where a row differs from the one before it, in any of the columns.
+
+    Example:
+        >>> first_of_each(np.array([1, 1, 1, 2]), np.array([5, 5, 6, 6]))
+        array([ True, False,  True,  True])
+    """
+    first = np.ones(len(columns[0]), np.bool_)
+    first[1:] = np.any([np.diff(column) != 0 for column in columns], axis=0)
+    return first

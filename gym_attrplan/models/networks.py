@@ -90,8 +90,8 @@ class SymbolView(nn.Module):
     """A small grid of symbols, such as MiniGrid's view, ``(n, height, width, channels)``.
 
     What stands in a cell is the sum of a table's rows, one for each channel's value; one layer then
-    reads all cells, each in its place. A seventh of the work of :class:`SmallImageNet`: a policy
-    reads every observation several times, and what lies where is what it needs.
+    reads all cells, each in its place. For a view of 7×7 that is a tenth of the multiplications of
+    :class:`SmallImageNet`: a policy reads every observation several times.
 
     Args:
         shape: ``(height, width, channels)``.

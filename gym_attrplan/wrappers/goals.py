@@ -99,6 +99,8 @@ class GoalRules:
     attribute_space: AttributeSpace
     step_penalty: float
     terminate_on_success: bool
+    given_goals: IntArray | None
+    """Goals to draw instead of the sampler's, ``(k, n_attributes)``; None leaves it to that."""
     unwrapped: Any
 
     @property
@@ -107,17 +109,9 @@ class GoalRules:
         return origin_of(self.unwrapped.spec)
 
     @property
-    def goal_sampler(self) -> GoalSampler | str | None:
-        """What draws the goals of new episodes; None draws what this environment has seen."""
-        return self._goal_sampler
-
-    @goal_sampler.setter
-    def goal_sampler(self, sampler: GoalSampler | str | None) -> None:
-        self._goal_sampler = sampler
-        self._seen = SeenGoals() if sampler is None else None
-        self._sampler: Callable[..., Any] = load_function(
-            self._seen or sampler or "", ("achieved", "rng")
-        )
+    def draws_what_it_saw(self) -> bool:
+        """Whether goals are drawn by the default sampler."""
+        return self._seen is not None
 
     def _set_up(
         self,
@@ -137,7 +131,11 @@ class GoalRules:
         self.terminate_on_success = terminate_on_success
         self._function: Callable[[Any, Any], Any] = load_function(function, ("env", "observation"))
         self._flat = FlatObservation(inner, text=text)
-        self.goal_sampler = goal_sampler
+        self.given_goals = None
+        self._seen = SeenGoals() if goal_sampler is None else None
+        self._sampler: Callable[..., Any] = load_function(
+            self._seen or goal_sampler or "", ("achieved", "rng")
+        )
         self._rng = np.random.default_rng()
         box = self.attribute_space.box
         return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})
@@ -154,7 +152,8 @@ class GoalRules:
                 self._seen.clear()
 
     def _sample_goals(self, achieved: IntArray) -> IntArray:
-        return as_goals(self.attribute_space, self._sampler(achieved, self._rng), len(achieved))
+        sampler = self._sampler if self.given_goals is None else GivenGoals(self.given_goals)
+        return as_goals(self.attribute_space, sampler(achieved, self._rng), len(achieved))
 
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None

@@ -193,7 +193,7 @@ HOPPERS = {
 
 
 TO_NEIGHBOURS = ("a2c", "reinforce")
-"""With one update a rollout, two of twenty give up counting when hops ask for changes."""
+"""With one update a rollout, some of twenty seeds stop counting when hops ask for changes."""
 
 
 @pytest.mark.learning

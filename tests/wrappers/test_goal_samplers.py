@@ -1,14 +1,20 @@
 """What draws the goals of new episodes, and how it is changed for an evaluation."""
 
+from functools import partial
+
 import numpy as np
-from stable_baselines3.common.vec_env import DummyVecEnv
+import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 from testing_env import GenericTestEnv, three_bits
 
-from gym_attrplan import AttributeWrapper
+from gym_attrplan import AttributeSpace, AttributeWrapper
 from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks
+from gym_attrplan.agent.worlds import SpacesOnly
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.wrappers.goals import GivenGoals
 
 BITS = ["four", "two", "one"]
+SPACES = ("observation_space", "action_space")
 
 
 def counters(n=2, **options):
@@ -39,8 +45,33 @@ def test_an_evaluation_asks_for_what_it_is_given_and_leaves_the_sampler_as_it_wa
     venv = counters(goal_sampler=any_count)
     with asking_for(venv, np.array([[-1, 1, 1]], np.int8)):
         assert venv.reset()["desired_goal"].tolist() == [[-1, 1, 1]] * 2
-    assert venv.get_attr("goal_sampler") == [any_count] * 2
+    assert venv.get_attr("given_goals") == [None] * 2
     assert venv.reset()["desired_goal"].tolist() == [[1, -1, -1]] * 2
+
+
+def test_samplers_in_processes_stay_there():
+    """They may be functions that cannot be sent, and each environment may have its own."""
+
+    def make(goal):
+        sampler = lambda achieved, rng: [goal] * len(achieved)  # noqa: E731
+        return AttributeWrapper(GenericTestEnv(ends_at=7), BITS, three_bits, goal_sampler=sampler)
+
+    venv = SubprocVecEnv([partial(make, "one"), partial(make, "two")])
+    try:
+        result = evaluate_tasks(CountsUp(), venv, n_tasks=2)
+        assert set(result.goals) == {"one", "two"}
+        assert set(evaluate_tasks(CountsUp(), venv, n_tasks=2, goals=["four"]).goals) == {"four"}
+        assert set(evaluate_tasks(CountsUp(), venv, n_tasks=2).goals) == {"one", "two"}
+    finally:
+        venv.close()
+
+
+def test_no_goal_at_all_and_environments_that_take_none_are_refused():
+    with pytest.raises(InvalidOption, match="at least one goal"):
+        evaluate_tasks(CountsUp(), counters(), n_tasks=2, goals=[])
+    stand_in = SpacesOnly(*(getattr(counters(), name) for name in SPACES), AttributeSpace(BITS))
+    with pytest.raises(InvalidEnvironment, match="in AttributeWrapper"):
+        evaluate_tasks(CountsUp(), stand_in, n_tasks=2, goals=["four"])
 
 
 class CountsUp:

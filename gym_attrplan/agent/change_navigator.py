@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from gym_attrplan.graph.outcomes import HopOutcomes
 
 Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
-SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
 
 FAILED = 0.5
 """What is left of the faith in a change, for every time that it failed here in this episode."""
@@ -32,7 +30,7 @@ class ChangeNavigator:
         outcomes: What hops did.
         options: How to plan.
         max_hop_steps: The longest hop before another way is tried.
-        success_probs: The success model, for ``options.first_edge``; None if there is none yet.
+        episode_steps: How long episodes are, which limits what a plan can promise; None for any.
     """
 
     def __init__(
@@ -41,12 +39,12 @@ class ChangeNavigator:
         options: PlannerOptions,
         *,
         max_hop_steps: int,
-        success_probs: SuccessProbs | None = None,
+        episode_steps: int | None = None,
     ) -> None:
         self.outcomes = outcomes
-        self.success_probs = success_probs if options.first_edge else None
         self.options = options
         self.max_hop_steps = max_hop_steps
+        self.episode_steps = episode_steps
         self.changes = ChangePlanner(outcomes)
         self._planner: Planner | None = None
         self._version = -1
@@ -66,17 +64,18 @@ class ChangeNavigator:
         Args:
             description: Where to begin.
             goal: Where to go.
-            observation: ``{key: (1, …)}``, for the success model to judge the first hop.
+            observation: Nothing of it is needed: hops ask for changes, whatever the state.
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.goal(goal)
         if _holds(start, wanted)[0]:
             return self.changes.plan(start[0], wanted)
-        nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1), observation)
+        nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1))
         if numbers[0] < 0:
             return None
         stand_in = self.outcomes.index.vectors(nodes)[0]
-        return self.changes.plan(stand_in, wanted, first=int(numbers[0]))
+        first, n_steps = int(numbers[0]), self.episode_steps
+        return self.changes.plan(stand_in, wanted, first=first, n_steps=n_steps)
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -104,14 +103,13 @@ class ChangeNavigator:
         rows = np.flatnonzero(asked_anew | holds | failed)
         if len(rows):
             journey.begin_hops(rows, achieved, goals)
-            self._aim(journey, rows, observations)
+            self._aim(journey, rows)
         return journey
 
-    def _aim(self, journey: Journey, rows: Rows, observations: Observations) -> None:
+    def _aim(self, journey: Journey, rows: Rows) -> None:
         """Give the rows a change each; all free where none is known that could help."""
         starts, goals = journey.starts[rows], journey.goals[rows]
-        seen = {key: part[rows] for key, part in observations.items()}
-        nodes, numbers = self._choose(starts, goals, journey.memory, seen, envs=rows)
+        nodes, numbers = self._choose(starts, goals, journey.memory, envs=rows)
         met = _holds(starts, goals)
         for i in np.flatnonzero((numbers < 0) & ~met).tolist():
             numbers[i] = self._next_best(starts[i], goals[i])
@@ -128,7 +126,6 @@ class ChangeNavigator:
         starts: IntArray,
         goals: IntArray,
         memory: EpisodeMemory,
-        observations: Observations | None,
         envs: Rows | None = None,
     ) -> tuple[Rows, Rows]:
         """The nodes that stand for descriptions, and what to ask for there; -1 for none."""
@@ -147,20 +144,8 @@ class ChangeNavigator:
             asked = self.outcomes.changes(changes)
             return np.where(_holds(starts[rows], asked), 0.0, left)
 
-        def first_probs(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
-            assert self.success_probs is not None
-            assert observations is not None
-            asked = {key: part[known[which]] for key, part in observations.items()}
-            asked["desired_goal"] = self.outcomes.changes(changes)
-            return np.asarray(self.success_probs(asked), np.float64)
-
-        judged = self.success_probs is not None and observations is not None
-        numbers[known] = self.changes.next_changes(
-            self.outcomes.index.vectors(nodes[known]),
-            goals[known],
-            first_probs=first_probs if judged else None,
-            faith=faith,
-        )
+        here = self.outcomes.index.vectors(nodes[known])
+        numbers[known] = self.changes.next_changes(here, goals[known], faith=faith)
         return nodes, numbers
 
     def _next_best(self, description: IntArray, goal: IntArray) -> int:

@@ -224,7 +224,6 @@ class AttributePlannerAgent:
                     max_hop_steps=options.max_hop_steps,
                 ),
                 formula=EXPLORATIONS[options.exploration],
-                attempts=self.attempts,
                 rng=self.rng,
             )
         assert options.max_hop_steps is not None  # neighbours have a default
@@ -297,7 +296,7 @@ class AttributePlannerAgent:
 
     def _fit_success_model(self) -> None:
         """Learn how likely hops are from the state at hand; of few attempts the table knows all."""
-        wanted = self.planner_options.first_edge
+        wanted = self.planner_options.first_edge and not self.options.asks_for_changes
         if not wanted or len(self.attempts) < supervised.MIN_ATTEMPTS:
             return
         if self.success_model is None:
@@ -435,7 +434,7 @@ class AttributePlannerAgent:
                 self.outcomes,
                 self.planner_options,
                 max_hop_steps=self.hops.lengths.limit,
-                success_probs=self.success_model and self.success_model.predict,
+                episode_steps=self.hops.episode_steps or None,
             )
         if self._navigator is None:
             assert self.options.max_hop_steps is not None  # neighbours have a default

@@ -19,7 +19,9 @@ class PlannerOptions:
     Attributes:
         estimator: Edge probabilities: ``success_ratio`` (the paper's c_π), ``exploration_share``
             (the paper's ablation without c_π), ``beta_mean`` or ``beta_lower``.
-        first_edge: Whether the success model judges the first hop from the state at hand.
+        first_edge: Whether the success model judges the first hop to a neighbour from the state at
+            hand. Where hops ask for changes it would have the agent put off what it is asked for:
+            from elsewhere, where the state is not known yet, everything looks better.
         memory: Whether nodes visited and edges failed within an episode become dearer.
         sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
         retry_cost: What an action costs for each time it was tried in the same situation of the
@@ -79,7 +81,7 @@ PLANNERS = {
 """The default, better than the paper's; and the paper's, to the letter."""
 
 
-_OF_NEIGHBOURS = ("estimator", "forward", "edges", "step_cost")
+_OF_NEIGHBOURS = ("estimator", "first_edge", "forward", "edges", "step_cost")
 """What there is to choose only where edges join whole descriptions."""
 
 

@@ -49,6 +49,14 @@ class PracticeVecEnv(HopJudge):
         formula: What a transition pays while exploring.
         attempts: Where the states that hops start from are kept for the success model.
         rng: Draws segments and changes.
+
+    Attributes:
+        lengths: How long hops take that work.
+        episode_steps: The longest episode that a time limit has cut; 0 while there was none.
+        is_noisy: Whether hops that hardly ever work may act at random, as :class:`TrueActions`
+            allows: a learner must be told.
+        actions: ``(num_envs, …)`` what was done in the last step.
+        replaced: Environments in which it was not what the policy had chosen.
     """
 
     def __init__(
@@ -67,6 +75,7 @@ class PracticeVecEnv(HopJudge):
         self.settings = settings = PracticeSettings() if settings is None else settings
         self.lengths = HopLengths(first_limit=settings.first_limit, limits=settings.limits)
         assert formula is not None  # options refuse what pays nothing
+        self.episode_steps = 0
         self._formula = formula
         self._attempts = attempts
         self._rng = rng
@@ -75,6 +84,9 @@ class PracticeVecEnv(HopJudge):
         self._until_lessons = 0
         self._clock = time.time()
         self._tally = np.zeros(2, np.int64)
+        self.is_noisy = False
+        self.actions: npt.NDArray[Any] = np.zeros(0)
+        self.replaced: Rows = np.zeros(0, np.int64)
 
     def _new_lessons(self) -> Lessons:
         share = self.settings.lesson_share
@@ -82,7 +94,11 @@ class PracticeVecEnv(HopJudge):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What practice goes by, beside what is counted elsewhere; :meth:`restore` takes it."""
-        return {"lengths": self.lengths.recent.copy(), "seen": self._drawer.seen.copy()}
+        return {
+            "lengths": self.lengths.recent.copy(),
+            "seen": self._drawer.seen.copy(),
+            "episode_steps": np.array(self.episode_steps),
+        }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from what :meth:`to_arrays` gave.
@@ -98,7 +114,11 @@ class PracticeVecEnv(HopJudge):
             raise InvalidArchive(
                 f"values seen have shape {self._drawer.seen.shape}; received {seen.shape}."
             )
+        limit = arrays["episode_steps"]
+        if limit.dtype != np.int64 or limit.shape != () or limit < 0:
+            raise InvalidArchive("the length of episodes is a whole number of at least 0.")
         self.lengths.recent, self._drawer.seen = lengths.copy(), seen.copy()
+        self.episode_steps = int(limit)
 
     def take_tally(self) -> tuple[int, int]:
         """Hops ended and changes made since the last call."""
@@ -114,7 +134,7 @@ class PracticeVecEnv(HopJudge):
         self._starts, self._previous = here.copy(), here.copy()
         self._goals = np.full_like(here, FREE)
         self._explores = np.zeros(n, np.bool_)
-        self._n_steps, self._limits = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._n_steps, self._limits, self._ages = np.zeros((3, n), np.int64)
         self._returns = np.zeros(n)
         self._views, self._looks = Views(n), np.zeros(n, np.bool_)
         self._noisy = np.zeros(n, np.bool_)
@@ -129,10 +149,11 @@ class PracticeVecEnv(HopJudge):
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Begin a step; where a hop is noisy, some actions are others than those given."""
         replaced = self._noisy & (self._rng.random(self.num_envs) < self.settings.noise)
-        rows = np.flatnonzero(replaced)
+        self.replaced = rows = np.flatnonzero(replaced)
         if len(rows):
             actions = np.array(actions)
             actions[rows] = random_actions(self.action_space, len(rows), self._rng)
+        self.actions = actions
         super().step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -144,6 +165,7 @@ class PracticeVecEnv(HopJudge):
         self._drawer.see(ends)
         self._drawer.see(here)
         self._n_steps += 1
+        self._ages += 1
         self._until_lessons -= self.num_envs
         if self._until_lessons <= 0:
             self._lessons.choose()
@@ -153,6 +175,8 @@ class PracticeVecEnv(HopJudge):
         for i in np.flatnonzero(over).tolist():
             cut[i] = bool(infos[i].get("TimeLimit.truncated"))
         ended = over & ~cut
+        self.episode_steps = max(self.episode_steps, int(self._ages[cut].max(initial=0)))
+        self._ages[over] = 0
         rewards = self.outcomes.pay(self._goals, made=made, over=ended)
         rewards += self._bonus(ends) + self._view_rewards(observations, over)
         self._returns += rewards
@@ -256,7 +280,7 @@ class PracticeVecEnv(HopJudge):
         chances = self.outcomes.success_rates(here[rows], changes)
         hopeless = ~explores & (chances < self.settings.hopeless)
         self._looks[rows] = explores | hopeless
-        self._noisy[rows] = hopeless & (self._rng.random(len(rows)) < 0.5)
+        self._noisy[rows] = self.is_noisy & hopeless & (self._rng.random(len(rows)) < 0.5)
         self._views.begin(rows)
         self._starts[rows] = here[rows]
         self._n_steps[rows], self._returns[rows] = 0, 0.0

@@ -14,6 +14,7 @@ from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.true_actions import TrueActions
 from gym_attrplan.algorithms import SpreadEpisodes
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -98,8 +99,11 @@ class Training:
         self._look_ahead()
         _start_new_episodes(model)
         self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
-        both = CallbackList([SpreadEpisodes(), bridge])
-        model.learn(n_steps, both, log_interval=self._log_interval, reset_num_timesteps=False)
+        callbacks: list[BaseCallback] = [SpreadEpisodes(), bridge]
+        if isinstance(agent.hops, PracticeVecEnv):
+            callbacks.insert(0, TrueActions(agent.hops))
+        every = CallbackList(callbacks)
+        model.learn(n_steps, every, log_interval=self._log_interval, reset_num_timesteps=False)
         return not bridge.stopped
 
     def _is_hopeless(self) -> bool:

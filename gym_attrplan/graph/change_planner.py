@@ -23,6 +23,7 @@ PairProbs: TypeAlias = Callable[[Places, Places], FloatArray]
 
 _CLOSE = 1e-6
 _MAX_SWEEPS = 1_000
+_MAX_TICKS = 200
 _NEVER = 1e-12
 """A value below this is none: no way to the goal is known."""
 
@@ -120,7 +121,6 @@ class ChangePlanner:
         descriptions: npt.ArrayLike,
         goals: list[Any] | npt.NDArray[Any],
         *,
-        first_probs: PairProbs | None = None,
         faith: PairProbs | None = None,
     ) -> Places:
         """The number of the change to ask for next in each environment.
@@ -128,8 +128,6 @@ class ChangePlanner:
         Args:
             descriptions: ``(n, n_attributes)``.
             goals: n goals, in any form.
-            first_probs: ``(m,)`` environments and ``(m,)`` changes → how likely the changes are
-                from the states at hand; by default as from any state of that description.
             faith: ``(m,)`` environments and ``(m,)`` changes → factors on the changes'
                 probabilities, below 1 for one that has failed in the environment's episode.
 
@@ -143,8 +141,9 @@ class ChangePlanner:
         owner, places = expand_rows(self._first_row, nodes[known])
         rows = self._by_node[places]
         envs, changes = known[owner], self._table.change[rows]
-        made = self._made[rows] if first_probs is None else first_probs(envs, changes)
-        trust = made if faith is None else made * faith(envs, changes)
+        trust = self._made[rows]
+        if faith is not None:
+            trust = trust * faith(envs, changes)
         worth = np.zeros(len(rows))
         bounds = np.searchsorted(owner, np.arange(len(known) + 1))
         for k, i in enumerate(known):
@@ -156,7 +155,12 @@ class ChangePlanner:
         return chosen
 
     def plan(
-        self, description: npt.ArrayLike, goal: GoalLike, *, first: int | None = None
+        self,
+        description: npt.ArrayLike,
+        goal: GoalLike,
+        *,
+        first: int | None = None,
+        n_steps: int | None = None,
     ) -> Plan | None:
         """The way to a goal, change by change; None if none is known.
 
@@ -168,6 +172,7 @@ class ChangePlanner:
             description: Where to begin.
             goal: Where to go.
             first: The number of the change to begin with; by default the one worth most.
+            n_steps: How much time there is; None for as much as it takes.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -179,7 +184,6 @@ class ChangePlanner:
         every = np.arange(len(self._table.node))
         worth = self._worth(every, values)
         goal_nodes = self._matching(self.outcomes.space.goal(goal))
-        chances = self._chances(worth, goal_nodes)
         nodes, rows = [node], list[int]()
         full = self._with_ends(values.nodes, goal_nodes)
         while values.nodes[node] < 1.0:
@@ -200,7 +204,7 @@ class ChangePlanner:
             cost=float(-np.log(values.nodes[nodes[0]])),
             space=self.outcomes.space,
             changes=self.outcomes.changes(self._table.change[rows]),
-            chance=self._chance(rows[0], chances) if rows else 1.0,
+            chance=self._chance(worth, goal_nodes, rows[0], n_steps) if rows else 1.0,
         )
 
     # --- the search -------------------------------------------------------------------------
@@ -229,27 +233,33 @@ class ChangePlanner:
                 break
         return self._means(values)
 
-    def _chances(self, worth: FloatArray, goal_nodes: Places) -> FloatArray:
-        """``(n_nodes,)`` how likely the goal is if everybody asks for what is worth most."""
+    def _chance(
+        self, worth: FloatArray, goal_nodes: Places, first: int, n_steps: int | None
+    ) -> float:
+        """How likely the goal is if everybody asks for what is worth most, but for a first row.
+
+        A hop that takes so many steps on average is taken to end at each of them with the same
+        probability: that some take longer matters where time is short.
+        """
         chances = self._with_ends(np.zeros(self._n_nodes), goal_nodes)
         chances[goal_nodes] = 1.0
         owner = self._table.node[self._by_node]
         best, _ = row_argmin(-worth[self._by_node], owner, self._n_nodes)
         asking = np.setdiff1d(np.flatnonzero(best >= 0), goal_nodes)
         rows = self._by_node[best[asking]]
+        rows[self._table.node[rows] == self._table.node[first]] = first
         made, missed = self._made_ends[rows], self._missed_ends[rows]
-        for _ in range(_MAX_SWEEPS):
+        n_ticks = _MAX_SWEEPS if n_steps is None else min(n_steps, _MAX_TICKS)
+        share = np.ones(len(rows))
+        if n_steps is not None:
+            share = np.minimum(n_steps / n_ticks / self._table.n_steps[rows], 1.0)
+        for _ in range(n_ticks):
             after = self._made[rows] * (made @ chances) + self._missed[rows] * (missed @ chances)
-            change = float(np.abs(after - chances[asking]).max(initial=0.0))
-            chances[asking] = after
-            if change < _CLOSE:
+            gain = share * (after - chances[asking])
+            chances[asking] += gain
+            if float(np.abs(gain).max(initial=0.0)) < _CLOSE:
                 break
-        return chances
-
-    def _chance(self, row: int, chances: FloatArray) -> float:
-        """How likely the goal is after asking for a row's change."""
-        made, missed = self._made_ends[[row]] @ chances, self._missed_ends[[row]] @ chances
-        return float(self._made[row] * made[0] + self._missed[row] * missed[0])
+        return float(chances[self._table.node[first]])
 
     def _likely_end(self, row: int, values: FloatArray, *, better_than: float) -> int:
         """Where hops of a row mostly end, of what is nearer to the goal; -1 if nothing is."""

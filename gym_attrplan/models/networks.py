@@ -115,6 +115,53 @@ class SymbolView(nn.Module):
         return torch.relu(self._cells(codes.flatten(1)))
 
 
+class RunningNorm(nn.Module):
+    """Numbers of any scale → flat numbers of about one, by the mean and spread of all seen so far.
+
+    They are gathered while training, and saved and loaded with the weights. SB3's target networks
+    follow them, as those of a batch norm: what is named ``running_`` is handed on.
+
+    Args:
+        n_numbers: Numbers of an observation.
+
+    Example:
+        >>> norm = RunningNorm(1)
+        >>> seen = 1_000.0 + 100.0 * torch.randn(512, 1, generator=torch.manual_seed(0))
+        >>> numbers = norm(seen)
+        >>> bool(numbers.mean().abs() < 0.1), bool((numbers.std() - 1.0).abs() < 0.1)
+        (True, True)
+    """
+
+    LARGEST = 10.0
+    running_mean: torch.Tensor
+    running_var: torch.Tensor
+    running_count: torch.Tensor
+
+    def __init__(self, n_numbers: int) -> None:
+        super().__init__()
+        self.register_buffer("running_mean", torch.zeros(n_numbers))
+        self.register_buffer("running_var", torch.ones(n_numbers))
+        self.register_buffer("running_count", torch.zeros(()))
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        """``(n, …)`` → ``(n, n_numbers)``."""
+        numbers = numbers.flatten(1)
+        if self.training:
+            self._gather(numbers.detach())
+        scaled = (numbers - self.running_mean) * torch.rsqrt(self.running_var + 1e-8)
+        return scaled.clamp(-self.LARGEST, self.LARGEST)
+
+    def _gather(self, numbers: torch.Tensor) -> None:
+        """Take a batch into mean and variance, which are those of all batches together."""
+        total = self.running_count + len(numbers)
+        share = len(numbers) / total
+        mean, var = numbers.mean(dim=0), numbers.var(dim=0, correction=0)
+        apart = mean - self.running_mean
+        self.running_var += share * (var - self.running_var + (1.0 - share) * apart**2)
+        self.running_mean += share * apart
+        self.running_count.copy_(total)
+
+
 class GoalFusionExtractor(BaseFeaturesExtractor):
     """The features extractor for attribute environments, to be given to any SB3 algorithm.
 
@@ -122,7 +169,8 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
     GoalFusionExtractor})``
 
     Goals go through :class:`GoalFusion`, small images through :class:`SymbolView`, large ones
-    through SB3's ``NatureCNN``; everything else is flattened as SB3 does.
+    through SB3's ``NatureCNN``, numbers through :class:`RunningNorm`; everything else is flattened
+    as SB3 does.
 
     Args:
         observation_space: The ``Dict`` space of an attribute environment.
@@ -248,4 +296,6 @@ def _part_network(space: spaces.Space[Any], image_features: int) -> tuple[nn.Mod
         return NatureCNN(space, features_dim=image_features), image_features
     if isinstance(space, spaces.Box) and len(space.shape) == 3 and space.dtype == np.int16:
         return SymbolView(space.shape, image_features), image_features
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        return RunningNorm(get_flattened_obs_dim(space)), get_flattened_obs_dim(space)
     return nn.Flatten(), get_flattened_obs_dim(space)

@@ -157,10 +157,8 @@ def seen_with_goals(agent, n=300):
     return rows[:n]
 
 
-@pytest.mark.parametrize("first_edge", [False, True], ids=["by the table", "by the state"])
 @pytest.mark.filterwarnings("ignore::gym_attrplan.agent.advice.AdviceWarning")
-def test_predict_heads_for_the_first_change_of_the_plan(anywhere, first_edge):
-    anywhere.set_planner(PlannerOptions(first_edge=first_edge))
+def test_predict_heads_for_the_first_change_of_the_plan(anywhere):
     n_hops = []
     for observation in seen_with_goals(anywhere):
         here, goal = observation["achieved_goal"], observation["desired_goal"]

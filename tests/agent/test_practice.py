@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from gymnasium.wrappers import TimeLimit
 from stable_baselines3.common.vec_env import DummyVecEnv
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan.agent.change_drawer import ChangeDrawer
+from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_lengths import HopLengths
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
@@ -19,12 +21,12 @@ SPACE = AttributeSpace(["four", "two", "one"])
 ONE, TWO = [-1, -1, 1], [-1, 1, -1]
 
 
-def practice(n=1, seed=0, ends_at=None, limit=None, **settings):
+def practice(n=1, seed=0, ends_at=None, cut_at=1_000, limit=None, **settings):
     """Counters in practice; the count is seen as three bits, and views pay nothing."""
 
     def make():
-        env = AttributeWrapper(GenericTestEnv(ends_at=ends_at), SPACE, three_bits)
-        return env
+        env = TimeLimit(GenericTestEnv(ends_at=ends_at), cut_at)
+        return AttributeWrapper(env, SPACE, three_bits)
 
     venv = DummyVecEnv([make] * n)
     settings = {"view_reward": 0.0, **settings}
@@ -101,6 +103,7 @@ def test_a_change_made_with_the_episodes_last_step_counts():
 
 def test_half_of_the_hops_that_hardly_ever_work_are_noisy_and_do_not_count():
     env = practice(n=400, explore_share=0.0, noise=1.0, lesson_share=0.0, limit=1)
+    env.is_noisy = True
     env.reset()
     four = [[1, -1, -1]] * 60
     env.outcomes.record([[0, 0, 0]] * 60, four, [[0, 0, 0]] * 60, made=False, n_steps=1)
@@ -113,7 +116,22 @@ def test_half_of_the_hops_that_hardly_ever_work_are_noisy_and_do_not_count():
     moved = (observations["achieved_goal"] != 0).any(axis=1)
     counted = env.outcomes.attempts_at(np.array(four[0]))[0] - before
     assert 60 < moved.sum() < 140  # one random action of two
+    assert (env.actions[env.replaced] == moved[env.replaced]).all()
+    assert not np.delete(env.actions, env.replaced).any()
     assert 150 < counted < 250
+
+
+def test_it_notes_how_long_episodes_are_that_a_time_limit_cuts():
+    for ends_at, longest in ((None, 8), (2, 0)):
+        env = practice(ends_at=ends_at, cut_at=8)
+        with endless_goals(env.venv):
+            env.reset()
+            for _ in range(20):
+                env.step(np.array([1]))
+        assert env.episode_steps == longest
+        again = practice()
+        again.restore(env.to_arrays())
+        assert again.episode_steps == longest
 
 
 def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():

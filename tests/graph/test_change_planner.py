@@ -121,6 +121,25 @@ def test_a_plan_names_its_changes_their_ends_and_the_chance_with_what_may_follow
         assert plan.chance > np.prod(plan.edge_probs)
 
 
+def test_where_time_is_short_a_plan_promises_less():
+    """A hop that works every other time: in so many steps that often, in the end always."""
+    outcomes = outcomes_of({(0, 7): [(7, True, 1), (0, False, 1)]})
+    planner = ChangePlanner(outcomes, doubt=0.0)
+    for n_steps, chance in ((1, 0.5), (2, 0.75), (4, 0.9375), (None, 1.0)):
+        plan = planner.plan([0], [7], n_steps=n_steps)
+        assert plan.chance == pytest.approx(chance, abs=1e-4)
+
+
+def test_hops_of_ten_steps_are_seldom_through_in_half_of_that_and_mostly_in_five_times_that():
+    outcomes = HopOutcomes(PLACES)
+    outcomes.record([[0], [1]] * 9, [[1], [7]] * 9, [[1], [7]] * 9, made=True, n_steps=10)
+    planner = ChangePlanner(outcomes, doubt=0.0)
+    few, many, most = (planner.plan([0], [7], n_steps=n).chance for n in (10, 50, 5_000))
+    assert few < 0.3
+    assert many > 0.9
+    assert most == pytest.approx(1.0, abs=1e-3)
+
+
 def test_the_cost_of_a_plan_is_that_of_its_value():
     plan = ChangePlanner(outcomes_of({(0, 7): [(7, True, 9)]}), discount=0.8).plan([0], [7])
     assert plan.cost == pytest.approx(-np.log(0.8 * 9 / 10))

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from stable_baselines3 import PPO
+from stable_baselines3 import DQN, PPO
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeWrapper, GoalFusionExtractor
 from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.models import GoalFusion, SmallImageNet
+from gym_attrplan.models.networks import RunningNorm
 
 BITS = ["four", "two", "one"]
 
@@ -37,6 +38,43 @@ def test_a_small_image_is_read_by_symbol_and_channel():
     features = network(image)
     assert features.shape == (3, 4)
     assert len({tuple(row) for row in features.detach().numpy().round(6).tolist()}) == 3
+
+
+def test_numbers_are_normalised_by_all_that_was_seen_in_training():
+    norm = RunningNorm(6)
+    seen = torch.randn(300, 2, 3, generator=torch.manual_seed(0)) * 40.0 + 1_000.0
+    for part in seen.split([100, 150, 50]):
+        norm(part)
+    flat = seen.flatten(1)
+    torch.testing.assert_close(norm.running_mean, flat.mean(dim=0))
+    torch.testing.assert_close(norm.running_var, flat.var(dim=0, correction=0))
+    norm.eval()
+    wanted = (flat - flat.mean(dim=0)) / flat.std(dim=0, correction=0)
+    torch.testing.assert_close(norm(seen), wanted, atol=1e-3, rtol=1e-3)
+    assert norm(torch.full((1, 2, 3), 1e9)).tolist() == [[10.0] * 6]  # and nothing was gathered
+    torch.testing.assert_close(norm.running_mean, flat.mean(dim=0))
+
+
+def test_a_number_that_never_changes_says_nothing():
+    norm = RunningNorm(1)
+    assert norm(torch.full((4, 1), 7.0)).tolist() == [[0.0]] * 4
+
+
+def test_statistics_belong_to_the_weights_and_target_networks_follow_them():
+    space = spaces.Box(-1e6, 1e6, (2,), np.float32)
+    inner = GenericTestEnv(space, lambda n: np.array([1e5 * n, 0.0], np.float32))
+    env = AttributeWrapper(inner, BITS, three_bits)
+    kwargs = {"features_extractor_class": GoalFusionExtractor}
+    model = DQN("MultiInputPolicy", env, learning_starts=10, policy_kwargs=kwargs, seed=0)
+    model.learn(200)
+    names = [name for name in model.q_net.state_dict() if "running_" in name]
+    assert len(names) == 3
+    model.target_update_interval = 1
+    model._on_step()
+    for name in names:
+        mine, target = model.q_net.state_dict()[name], model.q_net_target.state_dict()[name]
+        assert mine.tolist() == target.tolist()
+    assert model.q_net.state_dict()[names[0]][0] > 1e4
 
 
 @pytest.mark.parametrize("side", [7, 20, 64])

@@ -125,7 +125,7 @@ def on_practice(
         for value in np.unique(came_about).tolist():
             goal = np.full(len(space), FREE, space.dtype)
             goal[column] = value
-            tried, made = outcomes.attempts_at(goal)
+            (tried,), (made,) = outcomes.attempts_at(goal)
             if made < 1.0 and len(advice) < MAX_ADVICE:
                 advice.append(
                     f"{space.describe(goal)!r} was seen, but no hop to it ever worked "

@@ -194,13 +194,7 @@ def evaluate_tasks(
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
-    if goals is not None and not len(goals):
-        raise InvalidOption("goals names at least one goal; received none. Leave it out for tasks.")
-    space = attribute_space(venv)
-    wanted = None if goals is None else np.stack([space.goal(goal) for goal in goals])
-    saw = venv.has_attr("draws_what_it_saw") and venv.get_attr("draws_what_it_saw", [0])[0]
-    if wanted is None and saw:
-        wanted = _known_goals(model, seed)
+    wanted = goals_to_ask(model, venv, goals, seed=seed)
     venv.seed(seed)
     ticks = iter(track(range(n_tasks), "evaluate", disable=not progress_bar))
     with asking_for(venv, wanted):
@@ -211,6 +205,33 @@ def evaluate_tasks(
     solved, n_steps, asked, n_hops = zip(*done, strict=True)
     hops = np.array(n_hops) if hasattr(model, "navigator") else None
     return TaskResult(np.array(solved), np.array(n_steps), asked, hops)
+
+
+def goals_to_ask(
+    model: Any, venv: VecEnv, goals: Sequence[GoalLike] | None, *, seed: int | None
+) -> IntArray | None:
+    """``(k, n_attributes)`` what to test a model on; None for what the environments draw.
+
+    Environments without a sampler of their own draw what they have just been in themselves, which
+    flatters: an agent is asked for the descriptions it knows instead.
+
+    Args:
+        model: The agent or any SB3 model.
+        venv: The environments.
+        goals: What to ask for, in any form; None for tasks.
+        seed: Of the choice, where an agent knows very many descriptions.
+
+    Raises:
+        InvalidOption: If goals are given and there is none.
+        InvalidGoal: If a goal does not belong to the attributes.
+    """
+    space = attribute_space(venv)
+    if goals is not None:
+        if not len(goals):
+            raise InvalidOption("goals names at least one goal; received none. Leave it out.")
+        return np.stack([space.goal(goal) for goal in goals])
+    saw = venv.has_attr("draws_what_it_saw") and venv.get_attr("draws_what_it_saw", [0])[0]
+    return _known_goals(model, seed) if saw else None
 
 
 @contextmanager
@@ -231,7 +252,7 @@ def asking_for(venv: VecEnv, goals: IntArray | None) -> Iterator[None]:
         set_everywhere(venv, "given_goals", None)
 
 
-def _known_goals(model: Any, seed: int) -> IntArray | None:
+def _known_goals(model: Any, seed: int | None) -> IntArray | None:
     """Descriptions that an agent knows, or some of them; None if it knows none or is no agent."""
     counts = getattr(model, "counts", None)
     if counts is None or counts.n_nodes < 2:

@@ -11,24 +11,18 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
-from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
-from gym_attrplan.agent.lessons import Lessons
 from gym_attrplan.agent.practice_settings import PracticeSettings
-from gym_attrplan.agent.views import Views
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidArchive
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.wrappers.bonus import BonusFormula, count_bonus
-from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 Rows = npt.NDArray[np.int64]
-
-_LESSON_STEPS = 4_096
 
 
 class PracticeVecEnv(HopJudge):
@@ -53,10 +47,10 @@ class PracticeVecEnv(HopJudge):
     Attributes:
         lengths: How long hops take that work.
         episode_steps: The longest episode that a time limit has cut; 0 while there was none.
-        is_noisy: Whether hops that hardly ever work may act at random, as :class:`TrueActions`
-            allows: a learner must be told.
-        actions: ``(num_envs, …)`` what was done in the last step.
-        replaced: Environments in which it was not what the policy had chosen.
+        ends: ``(num_envs, n_attributes)`` descriptions after the last step, the last of an episode
+            where one was over.
+        over: ``(num_envs,)`` where one was.
+        ended: Where no time limit was the reason.
     """
 
     def __init__(
@@ -80,17 +74,8 @@ class PracticeVecEnv(HopJudge):
         self._attempts = attempts
         self._rng = rng
         self._drawer = ChangeDrawer(outcomes, counts, settings, rng)
-        self._lessons = self._new_lessons()
-        self._until_lessons = 0
         self._clock = time.time()
         self._tally = np.zeros(2, np.int64)
-        self.is_noisy = False
-        self.actions: npt.NDArray[Any] = np.zeros(0)
-        self.replaced: Rows = np.zeros(0, np.int64)
-
-    def _new_lessons(self) -> Lessons:
-        share = self.settings.lesson_share
-        return Lessons(self.num_envs, self.counts, self.outcomes, share=share, rng=self._rng)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What practice goes by, beside what is counted elsewhere; :meth:`restore` takes it."""
@@ -136,25 +121,12 @@ class PracticeVecEnv(HopJudge):
         self._explores = np.zeros(n, np.bool_)
         self._n_steps, self._limits, self._ages = np.zeros((3, n), np.int64)
         self._returns = np.zeros(n)
-        self._views, self._looks = Views(n), np.zeros(n, np.bool_)
-        self._noisy = np.zeros(n, np.bool_)
-        self._lessons, self._until_lessons = self._new_lessons(), 0
         self._drawer.see(here)
         self._next_segments(np.arange(n), here)
         observations["desired_goal"] = self._goals.copy()
         if self._attempts is not None:
             self._start_rows = {key: rows.copy() for key, rows in observations.items()}
         return observations
-
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Begin a step; where a hop is noisy, some actions are others than those given."""
-        replaced = self._noisy & (self._rng.random(self.num_envs) < self.settings.noise)
-        self.replaced = rows = np.flatnonzero(replaced)
-        if len(rows):
-            actions = np.array(actions)
-            actions[rows] = random_actions(self.action_space, len(rows), self._rng)
-        self.actions = actions
-        super().step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step; pay, and replace the segments that ended."""
@@ -166,10 +138,6 @@ class PracticeVecEnv(HopJudge):
         self._drawer.see(here)
         self._n_steps += 1
         self._ages += 1
-        self._until_lessons -= self.num_envs
-        if self._until_lessons <= 0:
-            self._lessons.choose()
-            self._until_lessons = _LESSON_STEPS
         made = _holds(ends, self._goals)
         cut = np.zeros(self.num_envs, np.bool_)  # by a time limit: nobody knows what would follow
         for i in np.flatnonzero(over).tolist():
@@ -178,7 +146,7 @@ class PracticeVecEnv(HopJudge):
         self.episode_steps = max(self.episode_steps, int(self._ages[cut].max(initial=0)))
         self._ages[over] = 0
         rewards = self.outcomes.pay(self._goals, made=made, over=ended)
-        rewards += self._bonus(ends) + self._view_rewards(observations, over)
+        rewards += self._bonus(ends)
         self._returns += rewards
         done = made | over | (self._n_steps >= self._limits)
         observations["desired_goal"] = self._goals.copy()
@@ -188,13 +156,14 @@ class PracticeVecEnv(HopJudge):
                 last = infos[i]["terminal_observation"] if over[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, bool(made[i]), bool(ended[i]))
-            self._count(done & ~self._explores & ~self._noisy, ends, made, ended, cut)
+            self._count(done & ~self._explores, ends, made, ended, cut)
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]
             if self._attempts is not None:
                 for key, rows in self._start_rows.items():
                     rows[done] = observations[key][done]
         self._previous = here.copy()
+        self.ends, self.over, self.ended = ends, over, ended
         return observations, rewards.astype(np.float32), done, infos
 
     def compute_reward(
@@ -219,15 +188,6 @@ class PracticeVecEnv(HopJudge):
             visits = self.counts.record(self._previous[moved], ends[moved])
             bonus[moved] = self.settings.bonus_scale * self._formula(visits, self.counts.total)
         return bonus * self._explores
-
-    def _view_rewards(self, observations: Observations, over: BoolArray) -> npt.NDArray[np.float64]:
-        """What new views pay where they do; of a continuum every view is new, and says nothing."""
-        seen = {key: part for key, part in observations.items() if key not in GOAL_KEYS}
-        if any(np.issubdtype(part.dtype, np.floating) for part in seen.values()):
-            return np.zeros(self.num_envs)
-        # The first view of a new episode is no view of the segment that has ended.
-        new = self._views.look(seen) & self._looks & ~over
-        return np.where(new, self.settings.view_reward, 0.0)
 
     def _count(
         self, hopped: BoolArray, ends: IntArray, made: BoolArray, ended: BoolArray, cut: BoolArray
@@ -273,15 +233,7 @@ class PracticeVecEnv(HopJudge):
         explores = self._rng.random(len(rows)) < self.settings.explore_share
         explores |= (changes == FREE).all(axis=1)
         changes[explores] = FREE
-        lessons = self._lessons.ask(rows, here[rows])
-        taught = (lessons != FREE).any(axis=1)
-        changes[taught], explores[taught] = lessons[taught], False
         self._goals[rows], self._explores[rows] = changes, explores
-        chances = self.outcomes.success_rates(here[rows], changes)
-        hopeless = ~explores & (chances < self.settings.hopeless)
-        self._looks[rows] = explores | hopeless
-        self._noisy[rows] = self.is_noisy & hopeless & (self._rng.random(len(rows)) < 0.5)
-        self._views.begin(rows)
         self._starts[rows] = here[rows]
         self._n_steps[rows], self._returns[rows] = 0, 0.0
         self._limits[rows] = np.where(explores, self.settings.explore_steps, self.lengths.limit)

@@ -22,13 +22,6 @@ class PracticeSettings:
         limits: Shortest and longest such limit later on.
         floor: Chance to be drawn that a change has which needs no practice, beside p (1 - p) of
             one that works with probability p.
-        view_reward: What each observation pays that is new in its segment, while exploring and on
-            hops that hardly ever work: who looks around finds what there is.
-        hopeless: A hop that works with a lower probability hardly ever works.
-        noise: Half of such hops have so large a share of their actions replaced by random ones, and
-            do not count: a policy that keeps away from what it is asked for would never learn it.
-        lesson_share: How often an environment sets out for a place where a change was seen to
-            follow that hops do not make yet, to ask for it there.
         near: For a change that was seen to follow from here by chance, (1 - p) times so much is
             added: it can be learned, however often it has failed.
     """
@@ -39,10 +32,6 @@ class PracticeSettings:
     first_limit: int = 100
     limits: tuple[int, int] = (16, 200)
     floor: float = 0.02
-    view_reward: float = 0.01
-    hopeless: float = 0.1
-    noise: float = 0.5
-    lesson_share: float = 0.1
     near: float = 0.25
 
     @classmethod
@@ -59,10 +48,6 @@ class PracticeSettings:
             ("bonus_scale", 0.0, np.inf),
             ("first_limit", 1, np.inf),
             ("floor", 0.0, 1.0),
-            ("view_reward", 0.0, 1.0),
-            ("hopeless", 0.0, 1.0),
-            ("noise", 0.0, 1.0),
-            ("lesson_share", 0.0, 1.0),
             ("near", 0.0, 1.0),
         ):
             if not low <= (value := getattr(self, name)) <= high:

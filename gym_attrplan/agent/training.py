@@ -5,16 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any, Protocol
 
+import numpy as np
 from rich.progress import Progress
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.true_actions import TrueActions
+from gym_attrplan.agent.self_imitation import SelfImitation
 from gym_attrplan.algorithms import SpreadEpisodes
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -34,6 +36,7 @@ class Trainee(Protocol):
     hops: PracticeVecEnv | HopVecEnv
     low_level: Any
     explorer: Any
+    rng: np.random.Generator
 
 
 class Training:
@@ -100,8 +103,8 @@ class Training:
         _start_new_episodes(model)
         self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
         callbacks: list[BaseCallback] = [SpreadEpisodes(), bridge]
-        if isinstance(agent.hops, PracticeVecEnv):
-            callbacks.insert(0, TrueActions(agent.hops))
+        if isinstance(agent.hops, PracticeVecEnv) and isinstance(model, OnPolicyAlgorithm):
+            callbacks.append(SelfImitation(agent.hops, rng=agent.rng))
         every = CallbackList(callbacks)
         model.learn(n_steps, every, log_interval=self._log_interval, reset_num_timesteps=False)
         return not bridge.stopped

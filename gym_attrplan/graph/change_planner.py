@@ -24,6 +24,8 @@ PairProbs: TypeAlias = Callable[[Places, Places], FloatArray]
 _CLOSE = 1e-6
 _MAX_SWEEPS = 1_000
 _MAX_TICKS = 200
+_PRIOR = 2.0
+"""So many attempts weighs how a change goes elsewhere, in what is expected of it here."""
 _NEVER = 1e-12
 """A value below this is none: no way to the goal is known."""
 
@@ -58,8 +60,6 @@ class ChangePlanner:
         discount: What a goal is worth that is a step further away.
         doubt: Failures added to every row, so that one lucky attempt is not taken for certainty.
         max_goals: Goals to remember; the least recently used goes first.
-        follows: Whether it follows the outcomes by itself, or only when :meth:`catch_up` is called:
-            what changes at every step is not worth planning anew each time.
 
     Raises:
         InvalidGraph: If an option is out of range.
@@ -82,7 +82,6 @@ class ChangePlanner:
         discount: float = 0.99,
         doubt: float = 1.0,
         max_goals: int = 256,
-        follows: bool = True,
     ) -> None:
         if not 0.0 < discount < 1.0:
             raise InvalidGraph(f"a discount is between 0 and 1; received {discount}.")
@@ -94,9 +93,8 @@ class ChangePlanner:
         self.discount = discount
         self.doubt = doubt
         self.max_goals = max_goals
-        self.follows = follows
         self._known: OrderedDict[bytes, Values] = OrderedDict()
-        self._version: int | None = None
+        self._version = -1
 
     # --- questions --------------------------------------------------------------------------
 
@@ -238,8 +236,10 @@ class ChangePlanner:
     ) -> float:
         """How likely the goal is if everybody asks for what is worth most, but for a first row.
 
-        A hop that takes so many steps on average is taken to end at each of them with the same
-        probability: that some take longer matters where time is short.
+        What is not known of a row is filled in by how its change goes elsewhere, and a hop that
+        was never seen to fail fails where it stands. One that takes so many steps on average is
+        taken to end at each of them with the same probability: that some take longer matters where
+        time is short.
         """
         chances = self._with_ends(np.zeros(self._n_nodes), goal_nodes)
         chances[goal_nodes] = 1.0
@@ -249,12 +249,14 @@ class ChangePlanner:
         rows = self._by_node[best[asking]]
         rows[self._table.node[rows] == self._table.node[first]] = first
         made, missed = self._made_ends[rows], self._missed_ends[rows]
+        likely, unharmed = self._likely[rows], self._missed[rows] == 0
         n_ticks = _MAX_SWEEPS if n_steps is None else min(n_steps, _MAX_TICKS)
         share = np.ones(len(rows))
         if n_steps is not None:
             share = np.minimum(n_steps / n_ticks / self._table.n_steps[rows], 1.0)
         for _ in range(n_ticks):
-            after = self._made[rows] * (made @ chances) + self._missed[rows] * (missed @ chances)
+            failed = np.where(unharmed, chances[asking], missed @ chances)
+            after = likely * (made @ chances) + (1.0 - likely) * failed
             gain = share * (after - chances[asking])
             chances[asking] += gain
             if float(np.abs(gain).max(initial=0.0)) < _CLOSE:
@@ -284,10 +286,6 @@ class ChangePlanner:
         return nodes[nodes < self._n_nodes]
 
     def _follow(self) -> None:
-        if self._version is None or self.follows:
-            self.catch_up()
-
-    def catch_up(self) -> None:
         """Rebuild what the search needs, if the outcomes have changed."""
         if self._version == self.outcomes.version:
             return
@@ -299,6 +297,9 @@ class ChangePlanner:
         total = table.attempts + self.doubt
         self._made = table.successes / total
         self._missed = (table.attempts - table.successes) / total
+        tried, succeeded = self.outcomes.attempts_at(self.outcomes.changes(table.change))
+        usual = (succeeded + 1.0) / (tried + 2.0)
+        self._likely = (table.successes + _PRIOR * usual) / (table.attempts + _PRIOR)
         self._faded = self.discount**table.n_steps
         self._made_ends = self._end_matrix(table, table.successes, made=True)
         self._missed_ends = self._end_matrix(table, table.attempts - table.successes, made=False)

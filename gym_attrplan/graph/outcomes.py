@@ -230,10 +230,10 @@ class HopOutcomes:
         paid: FloatArray = np.where(over, 1.0 - alive_share, 1.0) * made.astype(np.float64)
         return paid
 
-    def attempts_at(self, change: IntArray) -> tuple[float, float]:
-        """How often a change was asked for anywhere, and how often it was made."""
-        tried = self._changes.get(self.find_changes(change))
-        return float(tried["attempts"][0]), float(tried["successes"][0])
+    def attempts_at(self, changes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """``(n,)`` how often changes were asked for anywhere, and how often they were made."""
+        tried = self._changes.get(self.find_changes(changes))
+        return tried["attempts"], tried["successes"]
 
     def table(self) -> OutcomeTable:
         """Everything counted."""

@@ -22,14 +22,13 @@ ONE, TWO = [-1, -1, 1], [-1, 1, -1]
 
 
 def practice(n=1, seed=0, ends_at=None, cut_at=1_000, limit=None, **settings):
-    """Counters in practice; the count is seen as three bits, and views pay nothing."""
+    """Counters in practice; the count is seen as three bits."""
 
     def make():
         env = TimeLimit(GenericTestEnv(ends_at=ends_at), cut_at)
         return AttributeWrapper(env, SPACE, three_bits)
 
     venv = DummyVecEnv([make] * n)
-    settings = {"view_reward": 0.0, **settings}
     if limit is not None:
         settings["first_limit"] = limit
     return PracticeVecEnv(
@@ -101,26 +100,6 @@ def test_a_change_made_with_the_episodes_last_step_counts():
     assert env.outcomes.table().successes.tolist() == [1.0]
 
 
-def test_half_of_the_hops_that_hardly_ever_work_are_noisy_and_do_not_count():
-    env = practice(n=400, explore_share=0.0, noise=1.0, lesson_share=0.0, limit=1)
-    env.is_noisy = True
-    env.reset()
-    four = [[1, -1, -1]] * 60
-    env.outcomes.record([[0, 0, 0]] * 60, four, [[0, 0, 0]] * 60, made=False, n_steps=1)
-    env._drawer.see(np.array([[1, 0, 0]]))
-    env.reset()  # every environment asks for the only other value there is
-    assert (env._goals == four[0]).all()
-    assert 150 < env._noisy.sum() < 250
-    before = env.outcomes.attempts_at(np.array(four[0]))[0]
-    observations, *_ = env.step(np.zeros(400, int))  # nobody counts up, but for noise
-    moved = (observations["achieved_goal"] != 0).any(axis=1)
-    counted = env.outcomes.attempts_at(np.array(four[0]))[0] - before
-    assert 60 < moved.sum() < 140  # one random action of two
-    assert (env.actions[env.replaced] == moved[env.replaced]).all()
-    assert not np.delete(env.actions, env.replaced).any()
-    assert 150 < counted < 250
-
-
 def test_it_notes_how_long_episodes_are_that_a_time_limit_cuts():
     for ends_at, longest in ((None, 8), (2, 0)):
         env = practice(ends_at=ends_at, cut_at=8)
@@ -144,13 +123,6 @@ def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
         paid.append(round(float(rewards[0]), 3))
     assert paid == [0.5] * 8 + [0.354]  # 0.5 / sqrt(2): once round the counter
     assert len(env.outcomes) == 0
-
-
-def test_exploring_is_paid_for_what_is_seen_for_the_first_time_in_a_segment():
-    env = practice(explore_share=1.0, explore_steps=4, bonus_scale=0.0, view_reward=0.25)
-    env.reset()
-    paid = [float(env.step(np.array([action]))[1][0]) for action in (0, 1, 0, 1, 0, 1)]
-    assert paid == [0.0, 0.25, 0.0, 0.25, 0.0, 0.25]  # 0 and 2 are where the segments begin
 
 
 def test_segments_follow_each_other_within_an_episode():
@@ -229,8 +201,6 @@ def test_returned_arrays_are_not_touched_again():
         {"explore_share": 1.5},
         {"explore_steps": 0},
         {"bonus_scale": -1.0},
-        {"view_reward": -0.5},
-        {"noise": 1.5},
         {"limits": (20, 10)},
     ],
 )

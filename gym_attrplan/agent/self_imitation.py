@@ -1,0 +1,251 @@
+"""SelfImitation: what came about by chance is learned as if it had been asked for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.utils import obs_as_tensor
+
+from gym_attrplan.agent.hop_judge import BoolArray, Observations
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.attributes.space import FREE, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+N_STEPS = 131_072
+"""Steps that are remembered, of all environments together."""
+
+MAX_BYTES = 2**28
+"""Of large observations fewer steps are remembered."""
+
+HORIZON = 16
+"""So many steps before a change are an example of how to make it."""
+
+WEIGHT = 2.0
+"""Of the loss, beside the algorithm's own."""
+
+NEAR = 0.8
+"""How much less often a step is drawn that is one further away from the change."""
+
+LEARNED = 0.5
+"""What is made more often than this when asked for is learned from that alone: examples also show
+what was luck."""
+
+BATCH_SIZE = 512
+"""One batch of examples is learned from for every so many steps."""
+
+
+class SelfImitation(BaseCallback):
+    """Learns from changes that the policy has made, whatever it was asked for.
+
+    What a policy does before a change of an attribute is an example of how to ask for it and get
+    it. A policy gradient only learns from it if that change happened to be the one asked for; a
+    change that ends the episode is even avoided by all other hops, and then never made when it is
+    asked for. So examples are remembered, and the policy imitates those that went better than it
+    expects of itself: the loss is ``-max(R - V, 0) log π(a)`` (self-imitation learning, Oh et al.,
+    2018), with what was asked for put right in hindsight. Every change that is not learned yet has
+    the same share of the examples, less the better it is made already.
+
+    Args:
+        practice: The environments that the model learns in.
+        rng: Draws examples.
+    """
+
+    def __init__(self, practice: PracticeVecEnv, *, rng: np.random.Generator) -> None:
+        super().__init__()
+        self._practice = practice
+        self._rng = rng
+        self._past: Past | None = None
+        self._n_unused = 0
+
+    def _on_step(self) -> bool:
+        model, practice = self._on_policy(), self._practice
+        seen, actions = model._last_obs, self.locals["actions"]
+        assert isinstance(seen, dict)
+        if self._past is None:
+            self._past = Past(seen, actions)
+        self._past.add(seen, actions, practice.ends, over=practice.over, ended=practice.ended)
+        self._n_unused += practice.num_envs
+        return True
+
+    def _on_rollout_start(self) -> None:
+        """Imitate, now that the algorithm has learned from the last rollout."""
+        n_batches, self._n_unused = divmod(self._n_unused, BATCH_SIZE)
+        if self._past is None or not n_batches:
+            return
+        examples = self._past.examples()
+        if not len(examples.step):
+            return
+        weights, rewards, need = self._weigh(examples)
+        ends = np.cumsum(weights)
+        if not need:
+            return
+        losses = []
+        for _ in range(n_batches):
+            luck = self._rng.random(BATCH_SIZE) * ends[-1]
+            drawn = np.minimum(np.searchsorted(ends, luck), len(ends) - 1)
+            losses.append(self._imitate(examples.take(drawn), rewards[drawn], WEIGHT * need))
+        self.logger.record("train/imitation_loss", float(np.mean(losses)))
+
+    def _weigh(self, examples: Examples) -> tuple[FloatArray, FloatArray, float]:
+        """Chances to be drawn, what examples would have paid, and how much there is to learn."""
+        outcomes = self._practice.outcomes
+        n_values = int(outcomes.space.sizes.max())
+        faded: FloatArray = np.power(self._on_policy().gamma, examples.distance - 1.0)
+        number = examples.column * n_values + examples.value
+        near = np.power(NEAR, examples.distance - 1.0)
+        total = np.bincount(number, near, minlength=len(outcomes.space) * n_values)
+        made = np.flatnonzero(total)
+        changes = np.full((len(made), len(outcomes.space)), FREE, outcomes.space.dtype)
+        changes[np.arange(len(made)), made // n_values] = made % n_values
+        need, paid_if_ended = np.zeros((2, len(total)))
+        tried, succeeded = outcomes.attempts_at(changes)
+        need[made] = np.maximum(1.0 - succeeded / (tried + 1.0) / LEARNED, 0.0)
+        every = np.ones(len(made), np.bool_)
+        paid_if_ended[made] = outcomes.pay(changes, made=every, over=every)
+        rewards: FloatArray = faded * np.where(examples.ended, paid_if_ended[number], 1.0)
+        weights = near * (need / np.maximum(total, 1e-12))[number]
+        return weights, rewards, float(need[made].mean())
+
+    def _imitate(self, examples: Examples, rewards: FloatArray, weight: float) -> float:
+        """One update; its loss."""
+        assert self._past is not None
+        model, space = self._on_policy(), self._practice.outcomes.space
+        seen, actions = self._past.at(examples.step, examples.env)
+        goals = np.full((len(rewards), len(space)), FREE, space.dtype)
+        goals[np.arange(len(rewards)), examples.column] = examples.value
+        observations = obs_as_tensor({**seen, "desired_goal": goals}, model.device)
+        policy = model.policy
+        policy.set_training_mode(False)  # statistics are those of what is seen, not of examples
+        done = torch.as_tensor(actions, device=model.device)
+        values, log_probs, _ = policy.evaluate_actions(observations, done)
+        wanted = torch.as_tensor(rewards, dtype=values.dtype, device=model.device)
+        better = (wanted - values.detach().flatten()).clamp(min=0.0)
+        loss = -weight * (better * log_probs).mean()
+        policy.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
+        policy.optimizer.step()
+        return float(loss.detach())
+
+    def _on_policy(self) -> OnPolicyAlgorithm:
+        assert isinstance(self.model, OnPolicyAlgorithm)
+        return self.model
+
+
+class Examples(NamedTuple):
+    """Steps after which an attribute soon took another value.
+
+    Attributes:
+        step: ``(n,)`` which step.
+        env: Of which environment.
+        column: Which attribute.
+        value: What it became.
+        distance: After how many steps.
+        ended: Whether that ended the episode.
+    """
+
+    step: Places
+    env: Places
+    column: Places
+    value: IntArray
+    distance: Places
+    ended: BoolArray
+
+    def take(self, rows: Places) -> Examples:
+        """Some of them."""
+        parts: list[Any] = [part[rows] for part in self]
+        return Examples(*parts)
+
+
+class Past:
+    """The newest steps of a number of environments.
+
+    Args:
+        observations: ``{key: (num_envs, …)}`` such as will be added.
+        actions: ``(num_envs, …)`` such as will be added.
+    """
+
+    def __init__(self, observations: Observations, actions: npt.NDArray[Any]) -> None:
+        parts = [part for key, part in observations.items() if key != "desired_goal"]
+        n_bytes = sum(part.nbytes for part in [*parts, actions])
+        n_envs = len(actions)
+        self._size = max(HORIZON, min(N_STEPS // n_envs, MAX_BYTES // n_bytes))
+        self._seen = {
+            key: np.zeros((self._size, *part.shape), part.dtype)
+            for key, part in observations.items()
+            if key != "desired_goal"
+        }
+        self._actions = np.zeros((self._size, *actions.shape), actions.dtype)
+        self._after = np.zeros_like(self._seen["achieved_goal"])
+        self._over, self._ended = np.zeros((2, self._size, n_envs), np.bool_)
+        self._n_added = 0
+
+    def add(
+        self,
+        observations: Observations,
+        actions: npt.NDArray[Any],
+        ends: IntArray,
+        *,
+        over: BoolArray,
+        ended: BoolArray,
+    ) -> None:
+        """Remember a step of every environment, in the place of the oldest.
+
+        Args:
+            observations: ``{key: (num_envs, …)}`` before the step.
+            actions: ``(num_envs, …)`` what the policy did.
+            ends: ``(num_envs, n_attributes)`` descriptions after it, the last of an episode too.
+            over: ``(num_envs,)`` where the episode was over then.
+            ended: Where no time limit was the reason.
+        """
+        k = self._n_added % self._size
+        for key, part in self._seen.items():
+            part[k] = observations[key]
+        self._actions[k], self._after[k] = actions, ends
+        self._over[k], self._ended[k] = over, ended
+        self._n_added += 1
+
+    def at(self, steps: Places, envs: Places) -> tuple[Observations, npt.NDArray[Any]]:
+        """What was seen before steps, and what was done."""
+        seen = {key: part[steps, envs] for key, part in self._seen.items()}
+        return seen, self._actions[steps, envs]
+
+    def examples(self) -> Examples:
+        """Every step after which an attribute changed before the episode was over, and soon."""
+        n = min(self._n_added, self._size)
+        order = np.arange(self._n_added - n, self._n_added) % self._size
+        before, after = self._seen["achieved_goal"][order], self._after[order]
+        now = np.arange(n)
+        change = _next_time(before != after)
+        over = _next_time(self._over[order])
+        soon = (change <= over[:, :, None]) & (change < now[:, None, None] + HORIZON) & (change < n)
+        step, env, column = np.nonzero(soon)
+        then = change[step, env, column]
+        return Examples(
+            step=order[step],
+            env=env,
+            column=column,
+            value=after[then, env, column],
+            distance=then - step + 1,
+            ended=self._ended[order[then], env],
+        )
+
+
+def _next_time(happens: BoolArray) -> Places:
+    """When something happens next, this time counted; past the end for never.
+
+    Example:
+        >>> _next_time(np.array([False, True, False]))
+        array([1, 1, 3])
+    """
+    n = len(happens)
+    times = np.arange(n).reshape(n, *(1,) * (happens.ndim - 1))
+    found: Places = np.minimum.accumulate(np.where(happens, times, n)[::-1])[::-1]
+    return found

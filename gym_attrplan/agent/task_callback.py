@@ -1,0 +1,56 @@
+"""TaskEvalCallback: SB3's EvalCallback, asking for goals that cannot flatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stable_baselines3.common.callbacks import EvalCallback
+
+from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
+from gym_attrplan.agent.guard import GuardedVecEnv
+from gym_attrplan.agent.worlds import Worlds, as_vec_env
+from gym_attrplan.attributes import GoalLike
+
+
+class TaskEvalCallback(EvalCallback):
+    """Evaluates while training as :func:`evaluate_tasks` does afterwards.
+
+    SB3's own callback works too, but leaves the goals to the environments: those without a sampler
+    ask for what they have just been in themselves, which is easily done again.
+
+    Args:
+        eval_env: An id, an environment or several, not those that are trained in.
+        goals: What to ask for, in any form; by default the environments' own tasks, or where they
+            have no sampler the descriptions that the agent knows by then.
+        kwargs: Everything else that SB3's callback takes.
+
+    Raises:
+        InvalidOption: If goals are given and there is none.
+        InvalidGoal: If a goal does not belong to the attributes.
+
+    Example:
+        >>> from gym_attrplan import AttributePlannerAgent
+        >>> agent = AttributePlannerAgent("MultiInputPolicy", "AttrSwitches-v0", n_envs=8, seed=0)
+        >>> callback = TaskEvalCallback("AttrSwitches-v0", goals=["switch 1=red"], eval_freq=256,
+        ...                             verbose=0)
+        >>> agent = agent.learn(4_096, callback=callback)
+        >>> callback.last_mean_reward >= 0.0
+        True
+    """
+
+    def __init__(
+        self, eval_env: Worlds, *, goals: Sequence[GoalLike] | None = None, **kwargs: Any
+    ) -> None:
+        venv = as_vec_env(eval_env)
+        # SB3 compares its kind with that of the training environments as they were given.
+        super().__init__(venv.venv if isinstance(venv, GuardedVecEnv) else venv, **kwargs)
+        goals_to_ask(None, self.eval_env, goals, seed=None)  # what is wrong is said now
+        self._goals = goals
+
+    def _on_step(self) -> bool:
+        if not (self.eval_freq > 0 and self.n_calls % self.eval_freq == 0):
+            return True
+        wanted = goals_to_ask(self.model, self.eval_env, self._goals, seed=self.n_calls)
+        with asking_for(self.eval_env, wanted):
+            return super()._on_step()

@@ -24,8 +24,9 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent.evaluation import evaluate_tasks
+from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks, goals_to_ask
 from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.report.calibration import try_plans
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from examples.own_env_in_40_lines import make_env as make_corridor
@@ -186,6 +187,8 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
     tests = case.worlds(env_id, n_envs=20)
     goals = None if case.goals is None else case.goals(tests)
     result = evaluate_tasks(agent, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
+    with asking_for(tests, goals_to_ask(agent, tests, goals, seed=seed)):
+        trials = try_plans(agent, tests, n_tasks=300, seed=20_000 + seed)
     append(
         "defaults",
         env=env_id,
@@ -195,10 +198,17 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
         seed=seed,
         n=result.n,
         successes=result.successes,
-        extra={"mean_steps": float(result.n_steps.mean()), "train_seconds": round(seconds, 1)},
+        extra={
+            "mean_steps": float(result.n_steps.mean()),
+            "train_seconds": round(seconds, 1),
+            "promised": round(float(trials.predicted.mean()), 3),
+            "kept": round(float(trials.reached.mean()), 3),
+            "calibration_error": round(trials.calibration_error, 3),
+        },
     )
     print(f"{env_id} seed {seed}: {result}, {result.n_steps.mean():.1f} steps, {seconds:.0f} s")
-    print(result.table(), flush=True)
+    print(result.table())
+    print(trials.describe(), flush=True)
 
 
 def print_table() -> None:
@@ -212,10 +222,11 @@ def print_table() -> None:
         seeds = " ".join(f"{100.0 * row['successes'] / row['n']:.1f}" for row in rows)
         steps = np.mean([row["extra"]["mean_steps"] for row in rows])
         seconds = np.mean([row["extra"]["train_seconds"] for row in rows])
+        off = 100.0 * np.mean([row["extra"]["calibration_error"] for row in rows])
         least = best_on_the_lake() - 5.0 if env_id.startswith("FrozenLake") else case.least
         print(
             f"{env_id:30} {case.budget:>9,} steps  {solved:5.1f}% (at least {least:.1f})  seeds "
-            f"{seeds}  {steps:.0f} steps a task, {seconds:.0f} s"
+            f"{seeds}  {steps:.0f} steps a task, {seconds:.0f} s, plans off by {off:.0f} points"
         )
 
 

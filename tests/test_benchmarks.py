@@ -99,3 +99,20 @@ def test_success_is_measured_on_as_many_tasks_as_asked_for(name, tmp_path):
         assert (line["seed"], line["n"]) == (3, 200)
         assert 0 <= line["successes"] <= 200
         assert line["env"] in ("AttrSwitches-v0", "AttrBuildOrder-v0")
+
+
+@pytest.mark.slow
+def test_the_defaults_are_measured_with_what_their_plans_promise(tmp_path):
+    arguments = "--envs Corridor --seeds 0 --n-tasks 20 --total-timesteps 6000"
+    (line,) = lines_of("defaults", arguments, tmp_path, "defaults")
+    assert (line["env"], line["budget"], line["n"]) == ("Corridor", 6_000, 20)
+    assert 0.0 < line["extra"]["promised"] <= 1.0
+    assert 0.0 <= line["extra"]["calibration_error"] <= 1.0
+
+
+@pytest.mark.slow
+def test_an_evaluation_is_held_against_all_that_can_be_reached(tmp_path):
+    arguments = "--envs Corridor --seeds 0 --n-tasks 20 --total-timesteps 2000"
+    known, reachable = lines_of("evaluation", arguments, tmp_path, "evaluation")
+    assert (known["task"], reachable["task"]) == ("known to the agent", "reachable")
+    assert 1 < known["extra"]["goals"] <= reachable["extra"]["goals"] + 1

@@ -145,7 +145,7 @@ def build(
     """The algorithm on the environments, with our defaults where ``kwargs`` says nothing.
 
     It is given only what its constructor takes. With ``anneal`` the learning rate falls to a tenth
-    while it learns.
+    while it learns, unless it is a function.
 
     Raises:
         InvalidEnvironment: If the algorithm cannot take the action space.
@@ -162,7 +162,7 @@ def build(
         **policy_defaults(venv.observation_space, policy),
         **kwargs.get("policy_kwargs", {}),
     }
-    if "learning_rate" in options:
+    if "learning_rate" in options and not callable(options["learning_rate"]):
         rate = _checked_rate(options["learning_rate"])
         options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0) if anneal else rate
     model = _construct(algorithm, policy, venv, options)

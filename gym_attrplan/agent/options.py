@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -51,6 +51,10 @@ MAX_SEED = 2**32 - 1
 """What NumPy's global generator, which SB3 seeds, can take."""
 
 
+MIN_RATE = 1e-9
+"""What a learning rate is saved as that has fallen to 0."""
+
+
 @dataclass(frozen=True)
 class AgentOptions:
     """What there is to choose about an agent.
@@ -78,7 +82,8 @@ class AgentOptions:
             drawn by need.
         decay: γ of c_π: what older attempts keep when an epoch begins.
         epoch_steps: Steps between two epochs.
-        learning_rate: Of all algorithms; None for ours.
+        learning_rate: Of all algorithms, a number or a function of what is left of the training,
+            from 1 to 0; None for ours. A function is saved as the value that it has by then.
         gamma: Discount of all algorithms; None for ours, which for changes follows from how long
             hops are.
         policy_kwargs: Of all policies.
@@ -104,7 +109,7 @@ class AgentOptions:
     practice: str = "need"
     decay: float = 0.9
     epoch_steps: int = 8_192
-    learning_rate: float | None = None
+    learning_rate: float | Callable[[float], float] | None = None
     gamma: float | None = None
     policy_kwargs: dict[str, Any] = field(default_factory=dict)
     anneal: bool = True
@@ -139,8 +144,20 @@ class AgentOptions:
         find_algorithm(options.low_level)
         options._check_types()
         options._check_ranges()
-        options.to_json()
+        options.at(1.0).to_json()
         return options
+
+    def at(self, left: float) -> AgentOptions:
+        """These options, with a learning rate that is a function as it is now.
+
+        Args:
+            left: What is left of the training, from 1 to 0.
+        """
+        if not callable(self.learning_rate):
+            return self
+        rate = float(self.learning_rate(min(max(left, 0.0), 1.0)))
+        # Many end at 0, or below by the last rollout's steps; no algorithm could begin with that.
+        return replace(self, learning_rate=max(rate, MIN_RATE), anneal=False)
 
     @property
     def is_inverse(self) -> bool:
@@ -191,9 +208,10 @@ class AgentOptions:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 raise InvalidOption(f"{name} is from {low} to {high}; received {value!r}.")
-        for name in ("bonus_scale", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
+        rate = self.learning_rate
+        rate = rate(1.0) if callable(rate) else rate
+        for name, value in (("bonus_scale", self.bonus_scale), ("learning_rate", rate)):
+            if value is not None and not (is_a(value, float) and 0 < value < math.inf):
                 raise InvalidOption(f"{name} is a number above 0; received {value!r}.")
 
     def _check_changes(self) -> None:

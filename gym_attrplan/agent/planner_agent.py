@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class AttributePlannerAgent:
         practice: How neighbours are drawn.
         decay: What older attempts keep when an epoch begins.
         epoch_steps: Steps between two epochs.
-        learning_rate: Of all algorithms.
+        learning_rate: Of all algorithms; a number, or a function as SB3 takes it.
         gamma: Discount of all algorithms.
         policy_kwargs: Of all policies.
         anneal: Whether the learning rate falls to a tenth.
@@ -117,7 +117,7 @@ class AttributePlannerAgent:
         practice: str | None = None,
         decay: float = 0.9,
         epoch_steps: int | None = None,
-        learning_rate: float | None = None,
+        learning_rate: float | Callable[[float], float] | None = None,
         gamma: float | None = None,
         policy_kwargs: dict[str, Any] | None = None,
         anneal: bool = True,

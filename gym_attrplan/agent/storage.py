@@ -72,6 +72,11 @@ def save(agent: Savable, path: str | Path, include: Collection[str]) -> None:
     write_archive(target, KIND, entries)
 
 
+def _time_left(agent: Savable) -> float:
+    """What is left of the training, as SB3 tells schedules, from 1 to 0."""
+    return float(getattr(agent.low_level, "_current_progress_remaining", 1.0))
+
+
 def about(agent: Savable, progress: dict[str, Any]) -> bytes:
     """What an agent is and how far it is, as JSON.
 
@@ -80,7 +85,7 @@ def about(agent: Savable, progress: dict[str, Any]) -> bytes:
     """
     facts = {
         "library": gym_attrplan.__version__,
-        "options": agent.options.to_json(),
+        "options": agent.options.at(_time_left(agent)).to_json(),
         "planner": asdict(agent.planner_options),
         "progress": progress,
         "attributes": agent.attribute_space.table,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -168,6 +168,8 @@ def is_a(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in parts
     if origin is type:
         return isinstance(value, type) and issubclass(value, parts[0])
+    if origin is Callable:
+        return callable(value)
     if origin is dict:
         return isinstance(value, dict) and all(
             is_a(key, parts[0]) and is_a(one, parts[1]) for key, one in value.items()

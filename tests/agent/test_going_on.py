@@ -261,3 +261,34 @@ def test_logs_are_dated_by_the_agents_clock(tmp_path):
     times = times[~np.isnan(times)]
     assert (np.diff(times) > 0).all()
     assert times[-1] <= agent.num_timesteps
+
+
+def test_a_learning_rate_may_be_a_function_and_is_saved_as_what_it_is_by_then(tmp_path):
+    agent = AttributePlannerAgent(
+        "MultiInputPolicy",
+        make_venv(),
+        seed=0,
+        learning_rate=lambda left: 1e-3 * left,
+        low_level_kwargs={"n_steps": 16},
+    )
+    rates = []
+
+    def note(local, _):
+        rates.append(agent.low_level.policy.optimizer.param_groups[0]["lr"])
+        return True
+
+    agent.learn(2_000, callback=note)
+    assert rates[0] == pytest.approx(1e-3)
+    assert rates[-1] < 2e-4
+    agent.save(tmp_path / "agent")
+    again = AttributePlannerAgent.load(tmp_path / "agent", env=make_venv())
+    assert 0.0 < again.options.learning_rate < 2e-4
+    assert not again.options.anneal
+    again.learn(200, reset_num_timesteps=False)
+    assert agent.learn(200, reset_num_timesteps=False).num_timesteps >= 2_200
+
+
+@pytest.mark.parametrize("rate", [lambda left: -left, lambda left: "fast"])
+def test_a_learning_rate_that_begins_as_none_is_refused(rate):
+    with pytest.raises(InvalidOption, match="learning_rate is a number above 0"):
+        AttributePlannerAgent("MultiInputPolicy", make_venv(), learning_rate=rate)

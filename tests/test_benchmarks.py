@@ -116,3 +116,13 @@ def test_an_evaluation_is_held_against_all_that_can_be_reached(tmp_path):
     known, reachable = lines_of("evaluation", arguments, tmp_path, "evaluation")
     assert (known["task"], reachable["task"]) == ("known to the agent", "reachable")
     assert 1 < known["extra"]["goals"] <= reachable["extra"]["goals"] + 1
+
+
+@pytest.mark.slow
+def test_an_attribute_too_many_is_measured_beside_none(tmp_path):
+    arguments = "--envs Corridor --seeds 0 --n-tasks 20 --total-timesteps 6000"
+    lines = lines_of("distractor", arguments, tmp_path, "distractor")
+    assert [(line["env"], line["task"]) for line in lines] == [
+        ("Corridor", "none"),
+        ("Corridor", "flag"),
+    ]

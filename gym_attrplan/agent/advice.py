@@ -20,6 +20,12 @@ MIN_ATTEMPTS = 100
 MAX_ADVICE = 5
 """Values that no hop reaches are named one by one, up to so many."""
 
+FEW_ATTEMPTS = 20
+"""Of a change tried less often it is hardly known how surely it works."""
+
+MOST = 0.05
+"""So large a share of the descriptions may be strange to hops without a word."""
+
 STEPS_EACH = 20
 """Steps of training that a description takes at least, to be left and come back to once."""
 
@@ -126,12 +132,26 @@ def on_practice(
             goal = np.full(len(space), FREE, space.dtype)
             goal[column] = value
             (tried,), (made,) = outcomes.attempts_at(goal)
-            if made < 1.0 and len(advice) < MAX_ADVICE:
+            if len(advice) == MAX_ADVICE:
+                break
+            if made < 1.0:
                 advice.append(
                     f"{space.describe(goal)!r} was seen, but no hop to it ever worked "
                     f"({tried:,.0f} attempts). Train longer; or add an attribute for a step on the "
                     f"way to it, or leave {name!r} out."
                 )
+            elif tried < FEW_ATTEMPTS:
+                advice.append(
+                    f"{space.describe(goal)!r} was asked for only {tried:,.0f} times: how surely "
+                    "it works is hardly known. Train longer."
+                )
+    strange = np.flatnonzero(outcomes.index.find(vectors) < 0)
+    if not advice and len(strange) > MOST * n_nodes:
+        advice.append(
+            f"{len(strange):,} of {n_nodes:,} descriptions were seen that no hop has come to, such "
+            f"as {space.describe(vectors[strange[0]])!r}: as goals they have no plan. Train "
+            "longer, or name fewer attributes."
+        )
     if n_nodes * STEPS_EACH > n_steps:
         advice.append(
             f"there are {n_nodes:,} descriptions, more than {n_steps:,} steps can cover (about "

@@ -54,12 +54,32 @@ def practised(counts, *changes):
     return outcomes
 
 
+def well_practised(counts):
+    """Outcomes in which every description of the counts occurs, and every change works."""
+    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    outcomes.record([[1, 0, 0]] * 40, [[-1, -1, 1]] * 40, [[1, 0, 1]] * 40, made=True, n_steps=4)
+    return outcomes
+
+
+def test_values_that_were_hardly_asked_for_are_named(counts):
+    outcomes = practised(counts, [1, -1, -1])
+    outcomes.record([[1, 0, 0]] * 9, [[-1, -1, 1]] * 9, [[1, 0, 1]] * 9, made=True, n_steps=4)
+    (text,) = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
+    assert text.startswith("'ore=1' was asked for only 9 times")
+
+
+def test_descriptions_that_no_hop_has_come_to_are_counted(counts):
+    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    (text,) = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
+    assert text.startswith("1 of 3 descriptions were seen that no hop has come to, such as 'key")
+
+
 def test_values_that_came_about_but_that_no_hop_has_reached_are_named(counts):
     outcomes = practised(counts, [1, -1, -1])
     outcomes.record([[1, 0, 0]] * 3, [[-1, -1, 1]] * 3, [[1, 0, 0]] * 3, made=False, n_steps=9)
     (text,) = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
     assert text.startswith("'ore=1' was seen, but no hop to it ever worked (3 attempts).")
-    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    outcomes = well_practised(counts)
     assert advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9) == []
 
 
@@ -73,7 +93,7 @@ def test_practice_in_which_no_hop_arrives_is_advised_on_as_hopping_is(counts):
 
 @pytest.mark.parametrize(("n_steps", "n_said"), [(59, 1), (60, 0)])
 def test_more_descriptions_than_steps_can_cover_are_said_to_be_too_many(counts, n_steps, n_said):
-    outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
+    outcomes = well_practised(counts)
     found = advice.on_practice(counts, outcomes, n_steps=n_steps, max_hop_steps=9)
     assert len(found) == n_said
     assert all(text.startswith("there are 3 descriptions, more than 59 steps") for text in found)

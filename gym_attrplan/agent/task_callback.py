@@ -12,6 +12,9 @@ from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.attributes import GoalLike
 
+MAX_ENVS = 50
+"""Environments made of an id, if there are as many tasks."""
+
 
 class TaskEvalCallback(EvalCallback):
     """Evaluates while training as :func:`evaluate_tasks` does afterwards.
@@ -23,6 +26,7 @@ class TaskEvalCallback(EvalCallback):
         eval_env: An id, an environment or several, not those that are trained in.
         goals: What to ask for, in any form; by default the environments' own tasks, or where they
             have no sampler the descriptions that the agent knows by then.
+        n_eval_episodes: Tasks of an evaluation.
         kwargs: Everything else that SB3's callback takes.
 
     Raises:
@@ -32,19 +36,25 @@ class TaskEvalCallback(EvalCallback):
     Example:
         >>> from gym_attrplan import AttributePlannerAgent
         >>> agent = AttributePlannerAgent("MultiInputPolicy", "AttrSwitches-v0", n_envs=8, seed=0)
-        >>> callback = TaskEvalCallback("AttrSwitches-v0", goals=["switch 1=red"], eval_freq=256,
-        ...                             verbose=0)
-        >>> agent = agent.learn(4_096, callback=callback)
+        >>> callback = TaskEvalCallback("AttrSwitches-v0", goals=["switch 1=red"], eval_freq=64,
+        ...                             n_eval_episodes=1, verbose=0)
+        >>> agent = agent.learn(512, callback=callback)
         >>> callback.last_mean_reward >= 0.0
         True
     """
 
     def __init__(
-        self, eval_env: Worlds, *, goals: Sequence[GoalLike] | None = None, **kwargs: Any
+        self,
+        eval_env: Worlds,
+        *,
+        goals: Sequence[GoalLike] | None = None,
+        n_eval_episodes: int = 5,
+        **kwargs: Any,
     ) -> None:
-        venv = as_vec_env(eval_env)
+        venv = as_vec_env(eval_env, n_envs=min(n_eval_episodes, MAX_ENVS))
         # SB3 compares its kind with that of the training environments as they were given.
-        super().__init__(venv.venv if isinstance(venv, GuardedVecEnv) else venv, **kwargs)
+        bare = venv.venv if isinstance(venv, GuardedVecEnv) else venv
+        super().__init__(bare, n_eval_episodes=n_eval_episodes, **kwargs)
         goals_to_ask(None, self.eval_env, goals, seed=None)  # what is wrong is said now
         self._goals = goals
 

@@ -114,7 +114,7 @@ def test_a_change_that_is_never_asked_for_is_learned(name):
     frozen = Frozen(imitation)
     # The callback proper only watches; its updates are made by the one that undoes all others.
     imitation.on_rollout_start = lambda: None
-    model.learn(12_000, [imitation, frozen])
+    model.learn(6_000, [imitation, frozen])
     frozen._on_rollout_start()
     assert abs(before - 0.5) < 0.05
     # Of what chance did before the bit was set, so much counted up, if near steps weigh more.

@@ -146,10 +146,12 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
         orders = {self._slots[agent]: int(action) for agent, action in actions.items()}
         self.economy.step({slot: orders.get(slot, WAIT) for slot in self.economy.units})
         self._n_steps += 1
-        self.agents = agents = self._living()
-        observations = self._observe()
         met = bool(self.attribute_space.matches(self.attributes, self.goal))
         cut = self._n_steps >= self.max_steps and not met
+        before, self.agents = self.agents, self._living()
+        if met or cut:  # who was only built in the last step never lived
+            self.agents = [agent for agent in self.agents if agent in before]
+        agents, observations = self.agents, self._observe()
         if met or cut:
             self.agents = []
         return (

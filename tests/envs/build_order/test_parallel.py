@@ -37,6 +37,15 @@ def test_pettingzoos_checker_passes(version):
         parallel_api_test(parallel_env(version, max_steps=200), num_cycles=210)
 
 
+def test_a_unit_that_is_built_in_the_last_step_is_none_of_its_agents():
+    living = [list(seen) for seen, *_ in play(parallel_env("small"), np.random.default_rng(0), 300)]
+    built = next(k for k in range(1, len(living)) if len(living[k]) > len(living[k - 1]))
+    env = parallel_env("small", max_steps=built)
+    *_, before, last = play(env, np.random.default_rng(0), 300)
+    assert all(last[3].values())  # truncated as it is built
+    assert [list(part) for part in last] == [list(before[0])] * 5
+
+
 def test_a_seed_repeats_full_episodes():
     runs = [play(parallel_env("small"), np.random.default_rng(3), 500) for _ in range(2)]
     n_steps = 0

@@ -18,6 +18,9 @@ IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 _COUNTED = ("weight", "attempts", "successes", "paid")
 
+NEEDLESS = 0.5
+"""What a change made is worth less if it ended the episode and never need have."""
+
 _MAX_WEIGHT = 1e100
 """Newer attempts weigh more than older ones by at most this factor, before all are rescaled."""
 
@@ -215,7 +218,8 @@ class HopOutcomes:
         """``(n,)`` what hops are worth as practice: 1 for a change made, 0 for one that was not.
 
         One whose making ended the episode is worth the less, the more often it is made without
-        that: whoever falls into a hole in row 3 has come to row 3, and should not.
+        that: whoever falls into a hole in row 3 has come to row 3, and should not. It is still
+        worth half: in some states there may be no other way.
 
         Example:
             >>> outcomes, yes = HopOutcomes(AttributeSpace({"row": 4})), np.array([True])
@@ -223,11 +227,12 @@ class HopOutcomes:
             array([1.])
             >>> outcomes.record([[2]] * 8, [[3]] * 8, [[3]] * 8, made=True, n_steps=4)
             >>> outcomes.pay([[3]], made=yes, over=yes)
-            array([0.2])
+            array([0.6])
         """
         tried = self._changes.get(self.find_changes(changes))
         alive_share = tried["alive"] / (tried["successes"] + 2.0)
-        paid: FloatArray = np.where(over, 1.0 - alive_share, 1.0) * made.astype(np.float64)
+        lost = NEEDLESS * alive_share
+        paid: FloatArray = np.where(over, 1.0 - lost, 1.0) * made.astype(np.float64)
         return paid
 
     def attempts_at(self, changes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -41,7 +41,7 @@ class PracticeVecEnv(HopJudge):
             cut it shorter than hops that work are on average.
         settings: How practice is divided up and paid.
         formula: What a transition pays while exploring.
-        attempts: Where the states that hops start from are kept for the success model.
+        attempts: Where the states that hops start from are kept, for reports on them.
         rng: Draws segments and changes.
 
     Attributes:

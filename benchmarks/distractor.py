@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from defaults import SUITE
+from defaults import N_COPIES, SUITE
 from ledger import append
 from stable_baselines3.common.env_util import make_vec_env
 
@@ -105,8 +105,8 @@ def run(env_id: str, extra: str | None, seed: int, n_tasks: int, budget: int | N
     names, _ = CASES[env_id]
     one = partial(make, env_id, names if extra is None else (*names, extra))
     budget = budget or SUITE[env_id].budget
-    worlds, tests = (as_vec_env(make_vec_env(one, n)) for n in (32, 20))
-    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, device="cpu")
+    venv, tests = (as_vec_env(make_vec_env(one, n)) for n in (N_COPIES, 20))
+    agent = AttributePlannerAgent("MultiInputPolicy", venv, seed=seed, device="cpu")
     agent.learn(budget)
     goals = tasks(env_id, np.random.default_rng(seed))
     result = evaluate_tasks(agent, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,17 +23,17 @@ from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
 
 CASES = {
     "MiniGrid-DoorKey-5x5-v0": Case(40_000, None, 0),
-    "CliffWalking-v1": Case(40_000, None, 0, kwargs={"max_episode_steps": 200}),
-    "Taxi-v4": Case(100_000, None, 0),
-    "Corridor": Case(20_000, None, 0, make=SUITE["Corridor"].make),
+    "CliffWalking-v1": replace(SUITE["CliffWalking-v1"], budget=40_000),
+    "Taxi-v4": replace(SUITE["Taxi-v4"], budget=100_000),
+    "Corridor": replace(SUITE["Corridor"], budget=20_000),
 }
 """Environments and steps of training: few enough that an agent does not know everything yet."""
 
 
 def trained(env_id: str, *, seed: int, budget: int) -> Any:
     """An agent with no option but its seed."""
-    worlds = CASES[env_id].worlds(env_id)
-    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, device="cpu")
+    venv = CASES[env_id].worlds(env_id)
+    agent = AttributePlannerAgent("MultiInputPolicy", venv, seed=seed, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AdviceWarning)  # of an agent that is not done yet
         return agent.learn(budget)

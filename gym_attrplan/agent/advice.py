@@ -128,10 +128,9 @@ def on_practice(
     before, after = vectors[edges.source], vectors[edges.target]
     for column, name in enumerate(space.names):
         came_about = after[before[:, column] != after[:, column], column]
-        for value in np.unique(came_about).tolist():
-            goal = np.full(len(space), FREE, space.dtype)
-            goal[column] = value
-            (tried,), (made,) = outcomes.attempts_at(goal)
+        values = np.unique(came_about)
+        goals = outcomes.singles(np.full(len(values), column), values)
+        for goal, tried, made in zip(goals, *outcomes.attempts_at(goals), strict=True):
             if len(advice) == MAX_ADVICE:
                 break
             if made < 1.0:

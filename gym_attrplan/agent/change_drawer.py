@@ -6,7 +6,7 @@ import numpy as np
 
 from gym_attrplan.agent.hop_judge import BoolArray
 from gym_attrplan.agent.practice_settings import PracticeSettings
-from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray
+from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
 
@@ -40,10 +40,8 @@ class ChangeDrawer:
 
     def draw(self, descriptions: IntArray) -> IntArray:
         """``(n, n_attributes)`` a change for each row; all free where there is none to make."""
-        space: AttributeSpace = self._outcomes.space
         column, value = np.nonzero(self.seen)
-        singles = np.full((len(column), len(space)), FREE, space.dtype)
-        singles[np.arange(len(column)), column] = value
+        singles = self._outcomes.singles(column, value)
         n, k = len(descriptions), len(singles)
         chances = self._outcomes.success_rates(
             np.repeat(descriptions, k, axis=0), np.tile(singles, (n, 1))

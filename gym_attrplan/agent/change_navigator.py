@@ -163,8 +163,7 @@ class ChangeNavigator:
     def _part_of(self, description: IntArray, goal: IntArray) -> int:
         """Of what the goal wants otherwise, the change that works best elsewhere; -1 if none."""
         columns = np.flatnonzero((goal != FREE) & (goal != description))
-        singles = np.full((len(columns), len(goal)), FREE, goal.dtype)
-        singles[np.arange(len(columns)), columns] = goal[columns]
+        singles = self.outcomes.singles(columns, goal[columns])
         numbers = self.outcomes.find_changes(singles)
         known = np.flatnonzero(numbers >= 0)
         if not len(known):

@@ -13,7 +13,7 @@ from stable_baselines3.common.utils import obs_as_tensor
 
 from gym_attrplan.agent.hop_judge import BoolArray, Observations
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.attributes.space import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -102,8 +102,7 @@ class SelfImitation(BaseCallback):
         near = np.power(NEAR, examples.distance - 1.0)
         total = np.bincount(number, near, minlength=len(outcomes.space) * n_values)
         made = np.flatnonzero(total)
-        changes = np.full((len(made), len(outcomes.space)), FREE, outcomes.space.dtype)
-        changes[np.arange(len(made)), made // n_values] = made % n_values
+        changes = outcomes.singles(made // n_values, made % n_values)
         need, paid_if_ended = np.zeros((2, len(total)))
         tried, succeeded = outcomes.attempts_at(changes)
         need[made] = np.maximum(1.0 - succeeded / (tried + 1.0) / LEARNED, 0.0)
@@ -116,10 +115,9 @@ class SelfImitation(BaseCallback):
     def _imitate(self, examples: Examples, rewards: FloatArray, weight: float) -> float:
         """One update; its loss."""
         assert self._past is not None
-        model, space = self._on_policy(), self._practice.outcomes.space
+        model = self._on_policy()
         seen, actions = self._past.at(examples.step, examples.env)
-        goals = np.full((len(rewards), len(space)), FREE, space.dtype)
-        goals[np.arange(len(rewards)), examples.column] = examples.value
+        goals = self._practice.outcomes.singles(examples.column, examples.value)
         observations = obs_as_tensor({**seen, "desired_goal": goals}, model.device)
         policy = model.policy
         policy.set_training_mode(False)  # statistics are those of what is seen, not of examples

@@ -186,6 +186,18 @@ class HopOutcomes:
         )
         return np.where(wanted.astype(np.bool_), values, FREE).astype(self.space.dtype)
 
+    def singles(self, columns: npt.ArrayLike, values: npt.ArrayLike) -> IntArray:
+        """``(n, n_attributes)`` changes that ask for one value of one attribute each.
+
+        Example:
+            >>> HopOutcomes(AttributeSpace({"key": 2, "ore": 4})).singles([1, 0], [3, 1]).tolist()
+            [[-1, 3], [1, -1]]
+        """
+        columns = np.asarray(columns, np.int64)
+        changes = np.full((len(columns), len(self.space)), FREE, self.space.dtype)
+        changes[np.arange(len(columns)), columns] = values
+        return changes
+
     def find_changes(self, changes: npt.ArrayLike) -> Places:
         """``(n,)`` numbers of changes, -1 for one that was never asked for."""
         return self._changes.find(self._pack_changes(changes))

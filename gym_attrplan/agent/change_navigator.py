@@ -19,8 +19,9 @@ from gym_attrplan.graph.outcomes import HopOutcomes
 Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 
-FAILED = 0.5
-"""What is left of the faith in a change, for every time that it failed here in this episode."""
+DOUBT = 0.7
+"""What is left of the faith in a change, for every time that it was asked for here in this episode,
+and once more if its time was up: who is here again has gained nothing by it."""
 
 
 class ChangeNavigator:
@@ -119,6 +120,8 @@ class ChangeNavigator:
             targets[found] = self.outcomes.changes(numbers[found])
         journey.targets[rows] = targets
         journey.edges[rows] = np.stack([nodes, numbers], axis=1)
+        if self.options.memory:
+            journey.memory.fail(rows[found], nodes[found], numbers[found])
         journey.lost[rows] = ~found & ~met
 
     def _choose(
@@ -140,7 +143,7 @@ class ChangeNavigator:
 
         def faith(which: Rows, changes: Rows) -> npt.NDArray[np.float64]:
             rows = known[which]
-            left = FAILED ** memory.failures(envs[rows], nodes[rows], changes)
+            left = DOUBT ** memory.failures(envs[rows], nodes[rows], changes)
             asked = self.outcomes.changes(changes)
             return np.where(_holds(starts[rows], asked), 0.0, left)
 

@@ -121,7 +121,8 @@ class ChangeNavigator:
         journey.targets[rows] = targets
         journey.edges[rows] = np.stack([nodes, numbers], axis=1)
         if self.options.memory:
-            journey.memory.fail(rows[found], nodes[found], numbers[found])
+            noted = np.flatnonzero(found & (nodes >= 0))
+            journey.memory.fail(rows[noted], nodes[noted], numbers[noted])
         journey.lost[rows] = ~found & ~met
 
     def _choose(

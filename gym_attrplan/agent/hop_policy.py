@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gym_attrplan.agent.journey import Journey
+from gym_attrplan.agent.journey import CAME_FROM, Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.retries import searching_actions, wandering_actions
 from gym_attrplan.attributes import FREE
@@ -48,6 +48,8 @@ class HopPolicy:
         actions = np.zeros((len(journey.goals), *(space.shape or ())), space.dtype)
         if journey.actions is not None:
             actions[journey.foreseen] = journey.actions[journey.foreseen]
+        if CAME_FROM in self._low_level.observation_space.spaces:
+            observations = {**observations, CAME_FROM: journey.trail.seen()}
         lost = np.flatnonzero(journey.lost)
         hopping = np.flatnonzero(~journey.foreseen & ~journey.lost)
         wanted = {**observations, "desired_goal": journey.targets}

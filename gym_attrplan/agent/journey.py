@@ -9,10 +9,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory
 
 BoolArray = npt.NDArray[np.bool_]
+
+CAME_FROM = "came from"
+"""The part of an observation that says which description an environment had before this one."""
+
+
+class Trail:
+    """Which description each environment had before the one that it has.
+
+    A policy that sees only the present goes to and fro: back through the door that it has come in
+    by. Where the episode has had no other description, all values are free.
+
+    Args:
+        here: ``(n, n_attributes)`` descriptions at the beginning.
+    """
+
+    def __init__(self, here: IntArray) -> None:
+        self.here = here.copy()
+        self.before = np.full_like(here, FREE)
+
+    def go_on(self, here: IntArray, new_episode: BoolArray) -> None:
+        """Note where the environments are now."""
+        moved = (here != self.here).any(axis=1)
+        self.before[moved] = self.here[moved]
+        self.before[new_episode] = FREE
+        self.here = here.copy()
+
+    def seen(self) -> npt.NDArray[np.int64]:
+        """``(n, n_attributes)`` as a policy sees it: values from 1, 0 for none."""
+        return self.before.astype(np.int64) + 1
 
 
 @dataclass
@@ -29,6 +58,7 @@ class Journey:
         foreseen: Where the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
         next_best: Environment → what it heads for, its goal being out of reach.
+        trail: Where they have come from.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
         n_pushes: Steps in which some hop was tried again with sampled actions.
@@ -42,6 +72,7 @@ class Journey:
     n_steps: npt.NDArray[np.int64]
     lost: BoolArray
     foreseen: BoolArray
+    trail: Trail = field(repr=False)
     memory: EpisodeMemory = field(repr=False)
     tries: EpisodeMemory = field(repr=False)
     actions: npt.NDArray[Any] | None = None
@@ -72,6 +103,7 @@ class Journey:
             return cls.begin(achieved, goals, retry_cost), np.ones(len(goals), np.bool_)
         asked_anew = new_episode | (goals != journey.goals).any(axis=1)
         journey = copy.deepcopy(journey)
+        journey.trail.go_on(achieved, new_episode)
         if asked_anew.any():
             rows = np.flatnonzero(asked_anew)
             journey.memory.reset(rows)
@@ -97,6 +129,7 @@ class Journey:
             n_steps=np.zeros(n, np.int64),
             lost=np.zeros(n, np.bool_),
             foreseen=np.zeros(n, np.bool_),
+            trail=Trail(achieved),
             memory=EpisodeMemory(n),
             tries=EpisodeMemory(n, fail_cost=retry_cost),
         )

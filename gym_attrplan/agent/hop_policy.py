@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gym_attrplan.agent.journey import CAME_FROM, Journey
+from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.retries import searching_actions, wandering_actions
+from gym_attrplan.agent.trail import CAME_FROM
 from gym_attrplan.attributes import FREE
 
 Observations = dict[str, npt.NDArray[Any]]

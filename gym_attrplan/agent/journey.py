@@ -9,39 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.agent.trail import Trail
+from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph import EpisodeMemory
 
 BoolArray = npt.NDArray[np.bool_]
-
-CAME_FROM = "came from"
-"""The part of an observation that says which description an environment had before this one."""
-
-
-class Trail:
-    """Which description each environment had before the one that it has.
-
-    A policy that sees only the present goes to and fro: back through the door that it has come in
-    by. Where the episode has had no other description, all values are free.
-
-    Args:
-        here: ``(n, n_attributes)`` descriptions at the beginning.
-    """
-
-    def __init__(self, here: IntArray) -> None:
-        self.here = here.copy()
-        self.before = np.full_like(here, FREE)
-
-    def go_on(self, here: IntArray, new_episode: BoolArray) -> None:
-        """Note where the environments are now."""
-        moved = (here != self.here).any(axis=1)
-        self.before[moved] = self.here[moved]
-        self.before[new_episode] = FREE
-        self.here = here.copy()
-
-    def seen(self) -> npt.NDArray[np.int64]:
-        """``(n, n_attributes)`` as a policy sees it: values from 1, 0 for none."""
-        return self.before.astype(np.int64) + 1
 
 
 @dataclass

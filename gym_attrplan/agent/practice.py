@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
@@ -16,8 +15,8 @@ from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
-from gym_attrplan.agent.journey import CAME_FROM, Trail
 from gym_attrplan.agent.practice_settings import PracticeSettings
+from gym_attrplan.agent.trail import with_trail
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidArchive
 from gym_attrplan.graph import TransitionCounts
@@ -66,10 +65,7 @@ class PracticeVecEnv(HopJudge):
         attempts: AttemptBuffer | None = None,
         rng: np.random.Generator,
     ) -> None:
-        assert isinstance(venv.observation_space, spaces.Dict)
-        past = {CAME_FROM: spaces.MultiDiscrete(outcomes.space.sizes + 1)}
-        seen = spaces.Dict({**venv.observation_space.spaces, **past})
-        super().__init__(venv, observation_space=seen)
+        super().__init__(with_trail(venv))
         self.counts, self.outcomes = counts, outcomes
         self.settings = settings = PracticeSettings() if settings is None else settings
         self.lengths = HopLengths(first_limit=settings.first_limit, limits=settings.limits)
@@ -126,11 +122,9 @@ class PracticeVecEnv(HopJudge):
         self._explores = np.zeros(n, np.bool_)
         self._n_steps, self._limits, self._ages = np.zeros((3, n), np.int64)
         self._returns = np.zeros(n)
-        self._trail = Trail(here)
         self._drawer.see(here)
         self._next_segments(np.arange(n), here)
         observations["desired_goal"] = self._goals.copy()
-        observations[CAME_FROM] = self._trail.seen()
         if self._attempts is not None:
             self._start_rows = {key: rows.copy() for key, rows in observations.items()}
         return observations
@@ -156,18 +150,13 @@ class PracticeVecEnv(HopJudge):
         rewards += self._bonus(ends)
         self._returns += rewards
         done = made | over | (self._n_steps >= self._limits)
-        self._trail.go_on(ends, np.zeros_like(over))
-        observations[CAME_FROM] = past = self._trail.seen()
-        self._trail.go_on(here, over)
         observations["desired_goal"] = self._goals.copy()
         if done.any():
             infos = list(infos)
             for i in np.flatnonzero(done).tolist():
                 last = infos[i]["terminal_observation"] if over[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
-                last = {**last, CAME_FROM: past[i].copy()}
                 infos[i] = self._last_info(i, last, bool(made[i]), bool(ended[i]))
-            observations[CAME_FROM] = self._trail.seen()
             self._count(done & ~self._explores, ends, made, ended, cut)
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]

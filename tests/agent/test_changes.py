@@ -15,7 +15,6 @@ from test_planner_agent import FIRST, counter, counters, make_agent
 from gym_attrplan import AttributePlannerAgent, PlannerOptions
 from gym_attrplan.agent import PLANNERS
 from gym_attrplan.agent.advice import AdviceWarning
-from gym_attrplan.agent.journey import CAME_FROM
 from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import InvalidOption
 
@@ -198,20 +197,3 @@ def test_predict_leaves_the_state_that_it_was_given_as_it_was(options):
         _, after = agent.predict(observations, state, deterministic=True)
         assert pickle.dumps(state) == before
         assert pickle.dumps(after) != before
-
-
-def test_acting_shows_the_policy_where_it_came_from_as_practice_did(trained, monkeypatch):
-    shown, act = [], trained.low_level.predict
-
-    def watch(observations, **options):
-        shown.append(observations[CAME_FROM].tolist())
-        return act(observations, **options)
-
-    monkeypatch.setattr(trained.low_level, "predict", watch)
-    env, state = counter(), None
-    observation, _ = env.reset(options={"goal": "four, two, one"})
-    for action, episode_start in ((1, True), (1, False), (0, False), (0, True)):
-        start = np.array([episode_start])
-        _, state = trained.predict(observation, state, start, deterministic=False)
-        observation = env.step(action)[0]
-    assert shown == [[[0, 0, 0]], [[1, 1, 1]], [[1, 1, 2]], [[0, 0, 0]]]

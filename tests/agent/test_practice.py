@@ -9,7 +9,6 @@ from testing_env import GenericTestEnv, three_bits
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_lengths import HopLengths
-from gym_attrplan.agent.journey import CAME_FROM
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.attributes import AttributeSpace
@@ -99,19 +98,6 @@ def test_a_change_made_with_the_episodes_last_step_counts():
     assert rewards.tolist() == [1.0]
     assert infos[0]["is_success"]
     assert env.outcomes.table().successes.tolist() == [1.0]
-
-
-def test_the_policy_sees_which_description_came_before_and_each_episode_begins_without():
-    env = practice(explore_share=0.0, ends_at=3)
-    assert env.reset()[CAME_FROM].tolist() == [[0, 0, 0]]  # none
-    seen, infos = [], []
-    for action in (1, 0, 1, 1):  # 001, 001, 010, 011 and over
-        ask(env, [1, -1, -1])
-        observations, _, _, infos = env.step(np.array([action]))
-        assert env.observation_space.contains({key: x[0] for key, x in observations.items()})
-        seen.append(observations[CAME_FROM][0].tolist())
-    assert seen == [[1, 1, 1], [1, 1, 1], [1, 1, 2], [0, 0, 0]]
-    assert infos[0]["terminal_observation"][CAME_FROM].tolist() == [1, 2, 1]
 
 
 def test_it_notes_how_long_episodes_are_that_a_time_limit_cuts():

@@ -14,6 +14,9 @@ from gym_attrplan.graph.outcomes import HopOutcomes
 class ChangeDrawer:
     """Draws what to ask for next: a value of one attribute, as far as that needs practice.
 
+    An attribute is not drawn more often for having more values: of an economy's ore there are
+    dozens, and what matters is what it builds.
+
     Args:
         outcomes: How changes went.
         counts: What was seen to follow from what.
@@ -48,6 +51,7 @@ class ChangeDrawer:
         ).reshape(n, k)
         near = self._settings.near * self._follows(descriptions)[:, column, value]
         need = (1.0 - chances) * (chances + near) + self._settings.floor
+        need /= np.maximum(self.seen.sum(axis=1) - 1, 1)[column]
         need[descriptions[:, column] == value] = 0.0
         # A race of exponential clocks is won in proportion to their rates.
         clocks = np.full((n, k), np.inf)

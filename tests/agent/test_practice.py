@@ -164,6 +164,16 @@ def test_what_was_seen_to_follow_from_here_is_practised_however_often_it_failed(
     assert (drawn == ONE).all(axis=1).mean() > 0.95
 
 
+def test_an_attribute_is_not_drawn_more_often_for_having_more_values():
+    space = AttributeSpace({"ore": 41, "barracks": 3})
+    rng = np.random.default_rng(0)
+    drawer = ChangeDrawer(HopOutcomes(space), TransitionCounts(space), PracticeSettings(), rng)
+    drawer.see(np.stack([np.arange(41), np.arange(41) % 3], axis=1))
+    drawn = drawer.draw(np.zeros((2_000, 2), np.int8))
+    assert (drawn >= 0).sum(axis=1).tolist() == [1] * 2_000
+    assert abs((drawn[:, 0] >= 0).mean() - 0.5) < 0.05
+
+
 def test_where_nothing_else_was_ever_seen_there_is_no_change_to_ask_for():
     counts, rng = TransitionCounts(SPACE), np.random.default_rng(0)
     drawer = ChangeDrawer(HopOutcomes(SPACE), counts, PracticeSettings(), rng)

@@ -77,6 +77,27 @@ OTHERS = {
 """The rivals, with our settings or with SB3's, whichever did better."""
 
 
+DEFAULTS = {
+    "``MiniGrid-DoorKey-8x8-v0``, at the goal, 500K steps": "MiniGrid-DoorKey-8x8-v0",
+    "``MiniGrid-KeyCorridorS3R3-v0``, carrying the ball, 1M steps": "MiniGrid-KeyCorridorS3R3-v0",
+    "``MiniGrid-MultiRoom-N4-S5-v0``, at the goal, 1M steps": "MiniGrid-MultiRoom-N4-S5-v0",
+    "``MiniGrid-LavaCrossingS9N2-v0``, at the goal, 500K steps": "MiniGrid-LavaCrossingS9N2-v0",
+    "``MiniGrid-FourRooms-v0``, at the goal, 500K steps": "MiniGrid-FourRooms-v0",
+    "``MiniGrid-RedBlueDoors-8x8-v0``, both doors open, 500K steps": "MiniGrid-RedBlueDoors-8x8-v0",
+    "``Taxi-v4``, the passenger anywhere, 500K steps": "Taxi-v4",
+    "``FrozenLake8x8-v1``, any of three corners, 500K steps": "FrozenLake8x8-v1",
+    "``CliffWalking-v1``, any of three corners, 200K steps": "CliffWalking-v1",
+    "``MountainCar-v0``, any of eight places, 500K steps": "MountainCar-v0",
+    "``Acrobot-v1``, any of eight heights, 500K steps": "Acrobot-v1",
+    "``PointMaze_Medium-v3``, any cell, 1M steps": "PointMaze_Medium-v3",
+    "``AttrSwitches-v0``, any lights, 1.2M steps": "AttrSwitches-v0",
+    "``AttrCrafting-v0``, any item, 2.4M steps": "AttrCrafting-v0",
+    "``AttrBuildOrder-v0``, any counts, 3M steps": "AttrBuildOrder-v0",
+    "the tutorial's corridor, any lamps, 60K steps": "Corridor",
+}
+"""What a newcomer gets: rows of the first table."""
+
+
 def row_of(label):
     """The cells beside a label in the first list-table that has it."""
     found = re.search(rf"\* - {re.escape(label)}\n((?:     - .*\n)+)", README)
@@ -91,6 +112,19 @@ def measured(text, source):
     if named:
         return [f"{figure.seeds[int(seed)]:.1f}" for seed in named.groups()]
     return [f"{figure.percent:.1f}"]
+
+
+@pytest.mark.parametrize("label", DEFAULTS)
+def test_what_a_newcomer_gets_equals_the_raw_results(label):
+    solved, n_steps, minutes, least = row_of(label)
+    amount = label.split()[-2]
+    budget = round(float(amount[:-1]) * {"K": 1_000, "M": 1_000_000}[amount[-1]])
+    figure = RESULTS.find(Source("defaults", DEFAULTS[label], "asked", "ap", budget))
+    assert PERCENT.findall(solved) == [f"{figure.percent:.1f}"]
+    for text, key, unit in ((n_steps, "mean_steps", 1), (minutes, "train_seconds", 60)):
+        mean = sum(line["extra"][key] for line in figure.lines) / len(figure.lines) / unit
+        assert text == f"{mean:.0f}"
+    assert ("**" in solved) == (figure.percent >= float(PERCENT.findall(least)[0]))
 
 
 @pytest.mark.parametrize("label", DISCRETE)

@@ -34,7 +34,7 @@ class Actor(ABC):
 
     def __init__(self, venv: VecEnv, *, rollout: int = 16_384) -> None:
         self.env = venv
-        self.action_space = venv.action_space
+        self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.num_timesteps = 0
         self.logger: Logger
         self._rollout = max(1, rollout // venv.num_envs)

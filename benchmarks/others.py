@@ -194,6 +194,7 @@ def train(env_id: str, method: str, budget: int, seed: int, device: str) -> Any:
     if method == "random":
         return RandomModel(venv, seed=seed)
     if method == "ap":
+        # as in the paper, and with settings for each world; defaults.py has neither
         options = {"hops": "neighbours", **world.agent}
         agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **options)
         return agent.learn(budget)

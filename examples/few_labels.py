@@ -66,14 +66,7 @@ def main(
     results = {}
     for name, values in {"detector": believed, "truth": truth}.items():
         worlds = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
-        agent = AttributePlannerAgent(
-            "MultiInputPolicy",
-            worlds,
-            hops="neighbours",
-            low_level="dqn",
-            practice="need",
-            seed=0,
-        )
+        agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
         agent.learn(total_timesteps, progress_bar=True)
         tests = make_vec_env(make_env, min(50, n_tasks), env_kwargs={"values": values})
         results[name] = evaluate_tasks(agent, tests, n_tasks=n_tasks, seed=1, truth="true")

@@ -1,10 +1,9 @@
 """Continuous control: a ball is pushed through Gymnasium-Robotics' maze to any cell of it.
 
-``python examples/point_maze.py`` trains for a million steps: PPO learns to roll into a neighbouring
-cell, the planner finds the way. Needs ``pip install "gym_attrplan[robotics]"``. ``python
-benchmarks/others.py --env PointMaze_Medium-v3 --method ap sac_her``, which trains the same way,
-solved 100.0% of 3 × 500 tasks in 424 to 577 s; SAC with HER, on a faster machine, solved 48.3% in
-271 to 278 s (``docs/others.rst``).
+``python examples/point_maze.py`` trains for a million steps, without an option but the seed: PPO
+learns to roll into another row or column, the planner finds the way. Needs ``pip install
+"gym_attrplan[robotics]"``. ``python benchmarks/defaults.py --envs PointMaze_Medium-v3``, which
+trains the same way, solved 99.2% of 3 × 200 tasks, after 4 minutes of training on one core each.
 """
 
 from __future__ import annotations
@@ -36,17 +35,7 @@ def make_env() -> gym.Env:
 def main(total_timesteps: int = 1_000_000, n_envs: int = 32, n_tasks: int = 200) -> TaskResult:
     """Train, show a plan, and count the tasks solved."""
     worlds = make_vec_env(make_env, n_envs)
-    far = {"gamma": 0.99}  # hops are long, and a step penalty would teach to give up at once
-    agent = AttributePlannerAgent(
-        "MultiInputPolicy",
-        worlds,
-        hops="neighbours",
-        practice="need",
-        step_penalty=0.0,
-        low_level_kwargs=far,
-        exploration_kwargs=far,
-        seed=0,
-    )
+    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
     agent.learn(total_timesteps, progress_bar=True)
 
     observation, _ = make_env().reset(seed=0, options={"goal": "row=6, column=6"})

@@ -57,7 +57,8 @@ def run_demo(
         f"[bold]{ENV_ID}[/bold]: four switches of four colours, in a new room every episode. "
         "The agent is given no task: it explores, and learns to change one switch by one colour."
     )
-    # Short episodes show the agent more rooms in as many steps.
+    # Short episodes show the agent more rooms in as many steps. Hops go to whole descriptions, so
+    # that the same policy can be sent straight to the goal, to show what planning adds.
     worlds = as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"max_episode_steps": 60})
     agent = AttributePlannerAgent(
         "MultiInputPolicy",

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.agent.fingerprints import fingerprints
 from gym_attrplan.agent.journey import BoolArray, Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
+from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
@@ -23,13 +25,19 @@ DOUBT = 0.7
 """What is left of the faith in a change, for every time that it was asked for here in this episode,
 and once more if its time was up: who is here again has gained nothing by it."""
 
+IMAGINED = 1 << 40
+"""Added to the number of a kind of hop, to tell it from the number of a change."""
+
 
 class ChangeNavigator:
     """Follows plans made of changes: asks for the next one where one holds or its time is up.
 
+    Plans go by what hops did where that is known, and else by the kinds of hops that a model knows.
+
     Args:
         outcomes: What hops did.
         options: How to plan.
+        ways: Ways through descriptions that were never seen; None without a model of hops.
         max_hop_steps: The longest hop before another way is tried.
         episode_steps: How long episodes are, which limits what a plan can promise; None for any.
     """
@@ -39,11 +47,13 @@ class ChangeNavigator:
         outcomes: HopOutcomes,
         options: PlannerOptions,
         *,
+        ways: Ways | None = None,
         max_hop_steps: int,
         episode_steps: int | None = None,
     ) -> None:
         self.outcomes = outcomes
         self.options = options
+        self.ways = ways
         self.max_hop_steps = max_hop_steps
         self.episode_steps = episode_steps
         self.changes = ChangePlanner(outcomes)
@@ -73,7 +83,7 @@ class ChangeNavigator:
             return self.changes.plan(start[0], wanted)
         nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1))
         if numbers[0] < 0:
-            return None
+            return None if self.ways is None else self.ways.plan(start[0], wanted)
         stand_in = self.outcomes.index.vectors(nodes)[0]
         first, n_steps = int(numbers[0]), self.episode_steps
         return self.changes.plan(stand_in, wanted, first=first, n_steps=n_steps)
@@ -112,12 +122,18 @@ class ChangeNavigator:
         starts, goals = journey.starts[rows], journey.goals[rows]
         nodes, numbers = self._choose(starts, goals, journey.memory, envs=rows)
         met = _holds(starts, goals)
-        for i in np.flatnonzero((numbers < 0) & ~met).tolist():
-            numbers[i] = self._next_best(starts[i], goals[i])
-        found = (numbers >= 0) & ~met
         targets = np.where(met[:, None], goals, FREE).astype(goals.dtype)
-        if found.any():
-            targets[found] = self.outcomes.changes(numbers[found])
+        for i in np.flatnonzero((numbers < 0) & ~met).tolist():
+            kind = self._imagine(starts[i], goals[i], journey.memory, int(rows[i]))
+            if self.ways is None or kind < 0:
+                numbers[i] = self._next_best(starts[i], goals[i])
+            else:
+                nodes[i], numbers[i] = _stand_for(starts[i]), IMAGINED + kind
+                targets[i] = self.ways.search.model.changes(starts[i], [kind])[0]
+        found = (numbers >= 0) & ~met
+        counted = found & (numbers < IMAGINED)
+        if counted.any():
+            targets[counted] = self.outcomes.changes(numbers[counted])
         journey.targets[rows] = targets
         journey.edges[rows] = np.stack([nodes, numbers], axis=1)
         if self.options.memory:
@@ -135,8 +151,9 @@ class ChangeNavigator:
         """The nodes that stand for descriptions, and what to ask for there; -1 for none."""
         envs = np.arange(len(starts)) if envs is None else envs
         nodes = self.outcomes.index.find(starts).astype(np.int64)
-        for i in np.flatnonzero(nodes < 0).tolist():
-            nodes[i] = self._most_similar(starts[i], goals[i])
+        if self.ways is None:
+            for i in np.flatnonzero(nodes < 0).tolist():
+                nodes[i] = self._most_similar(starts[i], goals[i])
         numbers = np.full(len(nodes), -1)
         known = np.flatnonzero(nodes >= 0)
         if not len(known):
@@ -151,6 +168,20 @@ class ChangeNavigator:
         here = self.outcomes.index.vectors(nodes[known])
         numbers[known] = self.changes.next_changes(here, goals[known], faith=faith)
         return nodes, numbers
+
+    def _imagine(
+        self, description: IntArray, goal: IntArray, memory: EpisodeMemory, env: int
+    ) -> int:
+        """The kind of hop that a model would ask for; -1 for none."""
+        if self.ways is None:
+            return -1
+        node = _stand_for(description)
+
+        def failures(kinds: Rows) -> npt.NDArray[np.float64]:
+            env_of, node_of = np.full(len(kinds), env), np.full(len(kinds), node)
+            return memory.failures(env_of, node_of, IMAGINED + kinds)
+
+        return self.ways.next_kind(description, goal, failures)
 
     def _next_best(self, description: IntArray, goal: IntArray) -> int:
         """What to ask for where no plan leads to the goal; -1 for nothing, to explore."""
@@ -184,6 +215,11 @@ class ChangeNavigator:
             return -1
         n_different = (self.outcomes.index.vectors(able) != description).sum(axis=1)
         return int(able[np.lexsort([-values[able], n_different])[0]])
+
+
+def _stand_for(description: IntArray) -> int:
+    """A number for a description that is no node."""
+    return int(fingerprints({"": description[None]})[0])
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

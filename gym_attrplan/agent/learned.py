@@ -22,6 +22,7 @@ from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidArchive
 from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import SuccessModel
 from gym_attrplan.models.restoring import check_optimizer, check_weights, whole_number
@@ -45,6 +46,7 @@ class Learner(Protocol):
     attribute_space: AttributeSpace
     counts: TransitionCounts
     outcomes: HopOutcomes
+    hop_model: HopModel
     imagined: TransitionCounts | None
     attempts: AttemptBuffer
     examples: ExampleBuffer | None
@@ -69,8 +71,8 @@ class Learned:
         progress: Clocks and the random state, as values that JSON takes.
         skeleton: Networks and optimisers, with a name in place of each tensor.
         tensors: Name → tensor.
-        arrays: ``counts``, ``outcomes``, ``practice``, ``imagined``, ``normalization`` and what of
-            :data:`EXPERIENCE` there is, each name → array.
+        arrays: ``counts``, ``outcomes``, ``practice``, ``hop_model``, ``imagined``,
+            ``normalization`` and what of :data:`EXPERIENCE` there is, each name → array.
     """
 
     progress: dict[str, Any]
@@ -90,6 +92,8 @@ class Learned:
         tensors: Tensors = {}
         skeleton = _take_apart(_weights_of(agent), "", tensors, {})
         arrays = {name: part.to_arrays() for name, part in _counted(agent).items()}
+        if len(agent.hop_model):
+            arrays["hop_model"] = agent.hop_model.to_arrays()
         if agent.imagined is not None:
             arrays["imagined"] = agent.imagined.to_arrays()
         if (normalization := normalization_of(agent)) is not None:
@@ -107,6 +111,8 @@ class Learned:
         """
         for name, part in _counted(agent).items():
             part.restore(self.arrays[name])
+        if "hop_model" in self.arrays:
+            agent.hop_model.restore(self.arrays["hop_model"])
         if "imagined" in self.arrays:
             agent.imagined = type(agent.counts).from_arrays(
                 agent.attribute_space, self.arrays["imagined"]

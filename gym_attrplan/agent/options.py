@@ -165,6 +165,11 @@ class AgentOptions:
         return self.low_level == "inverse"
 
     @property
+    def names_policy_kwargs(self) -> bool:
+        """Whether the policy that hops is described by its user."""
+        return bool(self.policy_kwargs or self.low_level_kwargs.get("policy_kwargs"))
+
+    @property
     def asks_for_changes(self) -> bool:
         """Whether a hop asks for a change, not for a whole description."""
         return self.hops == "changes"

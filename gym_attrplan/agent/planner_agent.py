@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.utils import configure_logger, get_device, set_random_seed
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
-from gym_attrplan.agent import advice, storage, supervised
+from gym_attrplan.agent import advice, cloning, storage, supervised
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.change_navigator import ChangeNavigator
@@ -27,6 +28,7 @@ from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_ca
 from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
+from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.neighbours import HopVecEnv
@@ -35,6 +37,7 @@ from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.training import Training
+from gym_attrplan.agent.ways import Ways
 from gym_attrplan.agent.worlds import (
     SpacesOnly,
     Worlds,
@@ -43,9 +46,11 @@ from gym_attrplan.agent.worlds import (
     attribute_space,
     origin,
 )
-from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
+from gym_attrplan.graph.hop_model import HopModel
+from gym_attrplan.graph.hop_search import HopSearch
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
 from gym_attrplan.wrappers.origin import Origin
@@ -191,6 +196,7 @@ class AttributePlannerAgent:
             ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
         )
         self.outcomes = HopOutcomes(self.attribute_space)
+        self.hop_model = HopModel(self.attribute_space)
         self.hops = self._practice(venv)
         self.low_level: Any = build_low_level(
             options,
@@ -327,6 +333,53 @@ class AttributePlannerAgent:
         self.action_space.seed(seed)
         self.env.seed(seed)
 
+    def learn_from(
+        self,
+        log: Any,
+        *,
+        describe: Describe | None = None,
+        progress_bar: bool = False,
+    ) -> AttributePlannerAgent:
+        """Learn from recorded episodes, without a step in an environment.
+
+        Episodes are cut where attributes change. The hop policy copies what was done before each
+        change, the kinds of changes are counted, and plans are made of them, also through
+        descriptions that the log does not hold. :meth:`learn` may go on from there. An agent that
+        has learned nothing yet gets a larger network, unless it was given ``policy_kwargs``.
+
+        Args:
+            log: An npz file or a mapping with ``observations``, ``actions`` and ``terminals``; a
+                list of episodes, each a mapping with ``observations`` and ``actions``; a Minari
+                dataset; or an SB3 replay buffer.
+            describe: ``(n, …)`` observations → ``(n, n_attributes)`` descriptions, such as a
+                detector's ``predict``. By default the log holds them, as ``attributes`` or as
+                ``achieved_goal`` of its observations.
+            progress_bar: Whether to show a bar.
+
+        Raises:
+            InvalidOption: If the agent's hops ask for neighbours, or its algorithm has no policy
+                of actor and critic (``ppo``, ``a2c``, ``reinforce``).
+            InvalidData: If the log has none of these forms, other spaces, numbers that are not
+                finite, episodes of one state, or no change of an attribute.
+        """
+        recorded = cloning.read_log(self, log, describe)
+        if not (self.num_timesteps or len(self.hop_model) or self.options.names_policy_kwargs):
+            self.options = replace(self.options, policy_kwargs=cloning.POLICY)
+            self._set_up(self.env)
+        cloning.learn_from_log(self, recorded, progress_bar=progress_bar)
+        self._navigator = None
+        return self
+
+    def explain_hop(self, change: GoalLike) -> list[str]:
+        """What the hops that bring about a change alter beside it, need and are worth, in words.
+
+        Args:
+            change: The values asked for; every kind of hop that could set one of them is named.
+        """
+        wanted = self.attribute_space.goal(change) != FREE
+        kinds = np.flatnonzero((self.hop_model.kinds[:, wanted] != 0).all(axis=1))
+        return [self.hop_model.explain(int(kind)) for kind in kinds]
+
     def add_examples(self, examples: Examples) -> None:
         """Take over what actions did elsewhere, in a log or a simulator, as if explored here.
 
@@ -430,9 +483,11 @@ class AttributePlannerAgent:
     def navigator(self) -> Navigator | ChangeNavigator:
         """What follows the plans; made anew when the graph or the options have changed."""
         if self._navigator is None and isinstance(self.hops, PracticeVecEnv):
+            search = HopSearch(self.hop_model, max_seconds=self.planner_options.max_seconds)
             self._navigator = ChangeNavigator(
                 self.outcomes,
                 self.planner_options,
+                ways=Ways(search) if len(self.hop_model) else None,
                 max_hop_steps=self.hops.lengths.limit,
                 episode_steps=self.hops.episode_steps or None,
             )

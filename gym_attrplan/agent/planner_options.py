@@ -38,6 +38,8 @@ class PlannerOptions:
             continuum, else 0.001. Who misses there tries again from elsewhere, so what counts is
             time, and 1/p tries cost about 1 - log p; one of a few actions that failed would
             mostly fail again, and a longer hop may spoil more than time.
+        max_seconds: How long a search through descriptions that were never seen may take; then the
+            nearest one found is headed for.
     """
 
     estimator: str = "beta_mean"
@@ -49,6 +51,7 @@ class PlannerOptions:
     forward: bool = True
     edges: Literal["table", "model", "both"] = "both"
     step_cost: float | None = None
+    max_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         """Say what is wrong now, not when the first plan is made."""
@@ -63,6 +66,8 @@ class PlannerOptions:
             value = getattr(self, name)
             if value is not None and not 0 <= value < np.inf:
                 raise InvalidOption(f"{name} is a number from 0; received {value!r:.100}.")
+        if not 0 < self.max_seconds < np.inf:
+            raise InvalidOption(f"max_seconds is above 0; received {self.max_seconds!r:.100}.")
 
 
 PLANNERS = {

@@ -52,7 +52,8 @@ def searching_actions(
     actions = np.asarray(model.predict(observations, deterministic=True)[0])
     if isinstance(model, InverseLearner) or not isinstance(model.action_space, spaces.Box):
         return actions
-    again = journey.memory.failures(envs, *journey.edges[envs].T) > 0
+    # Where hops ask for changes, to ask is noted too.
+    again = journey.memory.failures(envs, *journey.edges[envs].T) > draw
     if again.any():
         retried = {key: part[again] for key, part in observations.items()}
         actions[again] = _pushed_actions(model, retried, journey.n_pushes // PUSH_STEPS)

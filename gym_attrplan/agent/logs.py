@@ -1,0 +1,285 @@
+"""Log: recorded episodes, in the forms that people have them, as an agent learns from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from stable_baselines3.common.buffers import ReplayBuffer
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidData, shown
+from gym_attrplan.wrappers.observation import GOAL_KEYS, ROOT
+
+Array: TypeAlias = npt.NDArray[Any]
+Parts: TypeAlias = dict[str, Array]
+Describe: TypeAlias = Callable[[Any], Any]
+
+ENDS = ("terminals", "terminations", "timeouts", "truncations", "dones")
+"""What an array may be called that says where episodes end."""
+
+FORMS = (
+    "an npz file or a mapping with 'observations', 'actions' and 'terminals'; a list of episodes, "
+    "each a mapping with 'observations' and 'actions'; a Minari dataset; or an SB3 replay buffer"
+)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One recorded episode.
+
+    Args:
+        observations: Key → ``(n_states, …)``.
+        actions: ``(n_states - 1, …)`` or ``(n_states, …)``; the last of those leads nowhere.
+        attributes: ``(n_states, n_attributes)``; None where they have to be read from the states.
+    """
+
+    observations: Parts
+    actions: Array
+    attributes: Array | None = None
+
+
+@dataclass(frozen=True)
+class Log:
+    """Recorded episodes, one after another.
+
+    Attributes:
+        observations: Key → ``(n, …)`` what was seen.
+        actions: ``(n, …)`` what was done then; in the last state of an episode, nothing that
+            counts.
+        attributes: ``(n, n_attributes)`` descriptions of the states.
+        last: ``(n,)`` whether a state is the last of its episode.
+    """
+
+    observations: Parts
+    actions: Array
+    attributes: IntArray
+    last: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.last)
+
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        *,
+        observation_space: spaces.Dict,
+        action_space: spaces.Space[Any],
+        attribute_space: AttributeSpace,
+        describe: Describe | None = None,
+    ) -> Log:
+        """A log from one of the :data:`FORMS`.
+
+        Args:
+            source: The recorded episodes.
+            observation_space: What the agent sees.
+            action_space: What it can do.
+            attribute_space: What descriptions are made of.
+            describe: ``(n, …)`` observations of an episode → ``(n, n_attributes)`` descriptions,
+                such as a detector's ``predict``; None where the log holds them, as ``attributes``
+                or as ``achieved_goal`` of the observations.
+
+        Raises:
+            InvalidData: If it is none of the forms, has no attributes, or an episode has other
+                spaces, numbers that are not finite, or a single state.
+        """
+        seen = {key: one for key, one in observation_space.items() if key not in GOAL_KEYS}
+        parts: list[tuple[Parts, Array, IntArray, Array]] = []
+        for number, episode in enumerate(episodes(source)):
+            place = f"episode {number} of the log"
+            checked = _checked_observations(episode, seen, place)
+            n_states = len(next(iter(checked.values())))
+            if n_states < 2:
+                raise InvalidData(
+                    f"{place} has {n_states} state; a hop needs two. Leave such episodes out."
+                )
+            actions = _checked_actions(episode.actions, action_space, n_states, place)
+            described = _described(episode, describe, attribute_space, n_states, place)
+            parts.append((checked, actions, described, np.arange(n_states) == n_states - 1))
+        if not parts:
+            raise InvalidData("a log holds at least one episode; received none.")
+        return cls(
+            {key: np.concatenate([part[0][key] for part in parts]) for key in seen},
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate([part[2] for part in parts]),
+            np.concatenate([part[3] for part in parts]),
+        )
+
+
+# --- the forms ----------------------------------------------------------------------------------
+
+
+def episodes(source: Any) -> Iterable[Episode]:
+    """The episodes of a log, whatever form it has.
+
+    Raises:
+        InvalidData: If it has none of the :data:`FORMS`.
+    """
+    if isinstance(source, ReplayBuffer):
+        return _of_buffer(source)
+    if hasattr(source, "iterate_episodes"):  # Minari's, without needing it
+        return (
+            Episode(_parts(one.observations), np.asarray(one.actions))
+            for one in source.iterate_episodes()
+        )
+    if isinstance(source, str | Path):
+        return _of_flat(_read_npz(Path(source)))
+    if isinstance(source, Mapping):
+        return _of_flat(source)
+    if isinstance(source, Sequence) and all(isinstance(one, Mapping) for one in source):
+        return (_of_mapping(one, f"episode {i} of the log") for i, one in enumerate(source))
+    raise InvalidData(f"a log is {FORMS}; received {shown(source)}.")
+
+
+def _read_npz(file: Path) -> dict[str, Array]:
+    if not file.exists():
+        raise InvalidData(f"there is no file {file}.")
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidData(f"{file} is no npz file of plain arrays: {error}.") from error
+
+
+def _of_flat(arrays: Mapping[str, Any]) -> Iterator[Episode]:
+    """Episodes one after another in the same arrays, with an array that says where they end."""
+    whole = _of_mapping(arrays, "the log")
+    ends = [np.asarray(arrays[name], np.bool_) for name in ENDS if name in arrays]
+    if not ends:
+        raise InvalidData(
+            f"a log says where its episodes end, as one of {list(ENDS)}; received {list(arrays)}."
+        )
+    n = len(whole.actions)
+    lengths = {len(one) for one in [*ends, *whole.observations.values()]}
+    if lengths != {n}:
+        raise InvalidData(f"the arrays of a log are equally long; received {lengths | {n}} rows.")
+    last = np.flatnonzero(np.logical_or.reduce(ends))
+    stops = np.unique([*(last + 1).tolist(), n])
+    for start, stop in zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True):
+        rows = slice(start, stop)
+        own = None if whole.attributes is None else whole.attributes[rows]
+        seen = {key: part[rows] for key, part in whole.observations.items()}
+        yield Episode(seen, whole.actions[rows], own)
+
+
+def _of_mapping(arrays: Mapping[str, Any], place: str) -> Episode:
+    for name in ("observations", "actions"):
+        if name not in arrays:
+            raise InvalidData(f"{place} has no {name!r}, only {list(arrays)}.")
+    own = arrays.get("attributes")
+    own = None if own is None else np.asarray(own)
+    return Episode(_parts(arrays["observations"]), np.asarray(arrays["actions"]), own)
+
+
+def _of_buffer(buffer: ReplayBuffer) -> Iterator[Episode]:
+    """What is in a replay buffer, environment by environment, the oldest step first."""
+    n_rows = buffer.buffer_size if buffer.full else buffer.pos
+    order = (np.arange(n_rows) + (buffer.pos if buffer.full else 0)) % buffer.buffer_size
+    seen, after = _parts(buffer.observations), _parts(buffer.next_observations)
+    for env in range(buffer.n_envs):
+        stops = np.flatnonzero(buffer.dones[order, env]) + 1
+        stops = np.unique([*stops.tolist(), n_rows])
+        for start, stop in zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True):
+            rows = order[start:stop]
+            if len(rows):
+                both = {
+                    key: np.concatenate([seen[key][rows, env], after[key][rows[-1:], env]])
+                    for key in seen
+                }
+                yield Episode(both, buffer.actions[rows, env])
+
+
+def _parts(observations: Any) -> Parts:
+    if isinstance(observations, Mapping):
+        return {str(key): np.asarray(part) for key, part in observations.items()}
+    return {ROOT: np.asarray(observations)}
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def _checked_observations(
+    episode: Episode, seen: Mapping[str, spaces.Space[Any]], place: str
+) -> Parts:
+    """What the agent sees of an episode, as its space has it."""
+    checked: Parts = {}
+    n_states = {len(part) for part in episode.observations.values()}
+    if len(n_states) != 1:
+        raise InvalidData(f"{place} has parts of {sorted(n_states)} states; they are as many.")
+    for key, space in seen.items():
+        if key not in episode.observations:
+            raise InvalidData(
+                f"{place} has no observation {key!r}, only {list(episode.observations)}; the agent "
+                f"sees {list(seen)}."
+            )
+        part = episode.observations[key]
+        shape = space.shape or ()
+        if part.shape[1:] != shape:
+            raise InvalidData(
+                f"{place} has observations {key!r} of shape {part.shape[1:]}; the agent's have "
+                f"{shape}."
+            )
+        _check_finite(part, f"observation {key!r}", place)
+        checked[key] = part.astype(space.dtype, copy=False)
+    return checked
+
+
+def _checked_actions(actions: Array, space: spaces.Space[Any], n_states: int, place: str) -> Array:
+    """``(n_states, …)`` actions; where the last state has none, a first one stands for it."""
+    if len(actions) not in (n_states - 1, n_states):
+        raise InvalidData(
+            f"{place} has {len(actions)} actions for {n_states} states; it has one for each state, "
+            "or none for the last."
+        )
+    if actions.shape[1:] != (space.shape or ()):
+        raise InvalidData(
+            f"{place} has actions of shape {actions.shape[1:]}; the agent's have {space.shape}."
+        )
+    _check_finite(actions, "action", place)
+    padded = np.concatenate([actions, actions[:1]])[:n_states].astype(space.dtype)
+    bad = [not space.contains(one) for one in padded]
+    if any(bad):
+        step = bad.index(True)
+        raise InvalidData(
+            f"step {step} of {place} has the action {padded[step]}; the agent's are of {space}."
+        )
+    return padded
+
+
+def _described(
+    episode: Episode,
+    describe: Describe | None,
+    space: AttributeSpace,
+    n_states: int,
+    place: str,
+) -> IntArray:
+    if describe is not None:
+        parts = episode.observations
+        found = describe(parts[ROOT] if list(parts) == [ROOT] else parts)
+    elif episode.attributes is not None:
+        found = episode.attributes
+    elif "achieved_goal" in episode.observations:
+        found = episode.observations["achieved_goal"]
+    else:
+        raise InvalidData(
+            f"{place} has no attributes: give them in the log, as 'attributes' or as the "
+            "observations' 'achieved_goal', or give a function that reads them from observations."
+        )
+    return space.check(found, source=f"the description in {place}", leading=(n_states,))
+
+
+def _check_finite(values: Array, name: str, place: str) -> None:
+    if values.dtype.kind == "f":
+        fine = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        if not fine.all():
+            raise InvalidData(
+                f"step {int(fine.argmin())} of {place} has a {name} that is not finite. Leave such "
+                "episodes out."
+            )

@@ -1,0 +1,97 @@
+"""Ways: which hop comes next on a way through descriptions that may never have been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.graph import Plan
+from gym_attrplan.graph.hop_search import HopSearch, Way
+
+Failures = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+
+MAX_KNOWN = 100_000
+"""Next hops to remember; then all are forgotten."""
+
+
+class Ways:
+    """Searches for ways to goals, and remembers them hop by hop.
+
+    Args:
+        search: Finds them.
+    """
+
+    def __init__(self, search: HopSearch) -> None:
+        self.search = search
+        self._known: dict[tuple[bytes, bytes], int] = {}
+        self._version = -1
+
+    def next_kind(self, description: IntArray, goal: IntArray, failures: Failures) -> int:
+        """The kind of hop to ask for; -1 if none leads nearer to the goal.
+
+        Args:
+            description: Where to begin.
+            goal: Where to go.
+            failures: ``(n,)`` kinds → how often they were asked for here in this episode. What was
+                gives way to what was not, if that leads to the goal as well.
+        """
+        self._forget_if_changed()
+        kind = self._known.get((goal.tobytes(), description.tobytes()), -1)
+        kinds = np.arange(len(self.search.model))
+        failed = failures(kinds)
+        if kind >= 0 and not failed[kind]:
+            return kind
+        way = self.search.find(description, goal, banned=np.flatnonzero(failed))
+        if (way is None or not way.reached) and failed.any():
+            way = self.search.find(description, goal, banned=np.flatnonzero(failed > failed.min()))
+        if way is None or not len(way.kinds):
+            return -1
+        self._remember(description, goal, way, but_first=bool(failed.any()))
+        return int(way.kinds[0])
+
+    def plan(self, description: IntArray, goal: IntArray) -> Plan | None:
+        """The way to a goal as a plan; None if none was found."""
+        way = self.search.find(description, goal)
+        if way is None or not way.reached:
+            return None
+        self._forget_if_changed()
+        self._remember(description, goal, way)
+        model = self.search.model
+        vectors = self._vectors(description, way)
+        kinds = way.kinds
+        asked = model.changes(vectors[:-1], kinds) if len(kinds) else np.zeros((0, len(goal)), int)
+        return Plan(
+            nodes=np.full(len(vectors), -1),
+            vectors=vectors,
+            edge_probs=model.probs[kinds],
+            cost=float(-np.log(model.probs[kinds]).sum()),
+            space=model.space,
+            changes=asked,
+        )
+
+    def _vectors(self, description: IntArray, way: Way) -> IntArray:
+        """``(n_hops + 1, n_attributes)`` the descriptions on a way."""
+        model = self.search.model
+        vectors = [np.asarray(description, model.space.dtype)]
+        for kind in way.kinds:
+            change = model.changes(vectors[-1][None], [kind])[0]
+            vectors.append(np.where(change == FREE, vectors[-1], change))
+        return np.stack(vectors)
+
+    def _remember(
+        self, description: IntArray, goal: IntArray, way: Way, *, but_first: bool = False
+    ) -> None:
+        if len(self._known) > MAX_KNOWN:
+            self._known.clear()
+        hops = zip(self._vectors(description, way)[:-1], way.kinds.tolist(), strict=True)
+        for i, (here, kind) in enumerate(hops):
+            if i or not but_first:
+                self._known[goal.tobytes(), here.tobytes()] = kind
+
+    def _forget_if_changed(self) -> None:
+        if self._version != self.search.model.version:
+            self._version = self.search.model.version
+            self._known.clear()

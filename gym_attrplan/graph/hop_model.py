@@ -1,0 +1,191 @@
+"""HopModel: the kinds of hops there are, what each needs, and how surely it works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc
+
+from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.index import NodeIndex
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Places: TypeAlias = npt.NDArray[np.int64]
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+DOUBT = 2.0
+"""Failures added to every kind: what happened once is not taken for certain."""
+
+UNLIKELY = 1e-4
+"""A value that should have been seen, and was not by a chance smaller than this, is ruled out."""
+
+RARE = 0.05
+"""A value seen in at least this share of the expected cases is not ruled out."""
+
+
+class HopModel:
+    """Knows hops by their kind: which attributes change, and by how much.
+
+    A table of descriptions must have met each transition; a model need not. "This button flips
+    these lights" is one kind of hop, whatever the other lights show. A kind is the difference of
+    two descriptions, modulo the attributes' sizes, so it tells where a hop ends from descriptions
+    that were never seen.
+
+    What a kind needs is read from the descriptions where it happened: a value that an attribute
+    never had there, although it should have had it by chance, rules the kind out. So a kind needs
+    few attributes, and :meth:`explain` can name them.
+
+    Args:
+        space: The attributes.
+
+    Example:
+        >>> space = AttributeSpace({"door": ["locked", "open"], "lamp": 2})
+        >>> model = HopModel(space)
+        >>> model.record([[1, 0], [1, 1]] * 20, [[1, 1], [1, 0]] * 20, n_steps=10)
+        >>> model.record([[0, 0], [0, 1]] * 20, [[1, 0], [1, 1]] * 20, n_steps=10)
+        >>> print(model.explain(0))
+        changes: lamp; needs: door=open; works 0.95
+    """
+
+    def __init__(self, space: AttributeSpace) -> None:
+        self.space = space
+        self.version = 0  # another number after every change: what a planner's cache goes by
+        self._kinds = NodeIndex(space)
+        self._seen = np.zeros((0, len(space), int(space.sizes.max())))
+        self._steps = np.zeros(0)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def record(self, starts: npt.ArrayLike, ends: npt.ArrayLike, *, n_steps: npt.ArrayLike) -> None:
+        """Count hops that were seen.
+
+        Args:
+            starts: ``(n, n_attributes)`` descriptions where they started.
+            ends: ``(n, n_attributes)`` descriptions where they ended, which differ.
+            n_steps: ``(n,)`` how long they took.
+
+        Raises:
+            InvalidAttributes: If a description does not belong to the space.
+            InvalidGraph: If a hop ends where it starts.
+        """
+        start = np.atleast_2d(self.space.check(starts, source="a start"))
+        kind = self._kinds.add(self.differences(start, ends)).astype(np.int64)
+        n_new = len(self._kinds) - len(self._seen)
+        self._seen = np.concatenate([self._seen, np.zeros((n_new, *self._seen.shape[1:]))])
+        self._steps = np.concatenate([self._steps, np.zeros(n_new)])
+        columns = np.arange(len(self.space))
+        np.add.at(self._seen, (kind[:, None], columns, start), 1.0)
+        np.add.at(self._steps, kind, np.broadcast_to(np.asarray(n_steps, np.float64), len(kind)))
+        self.version += 1
+
+    def differences(self, starts: npt.ArrayLike, ends: npt.ArrayLike) -> IntArray:
+        """``(n, n_attributes)`` what changed, modulo the sizes; 0 where nothing did.
+
+        Raises:
+            InvalidAttributes: If a description does not belong to the space.
+            InvalidGraph: If a hop ends where it starts.
+        """
+        start = np.atleast_2d(self.space.check(starts, source="a start")).astype(np.int64)
+        end = np.atleast_2d(self.space.check(ends, source="an end")).astype(np.int64)
+        change = ((end - start) % self.space.sizes).astype(self.space.dtype)
+        same = ~change.any(axis=1)
+        if same.any():
+            where = self.space.describe(start[same.argmax()])
+            raise InvalidGraph(f"a hop ends elsewhere than it starts; received one at {where}.")
+        return change
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    @property
+    def kinds(self) -> IntArray:
+        """``(n_kinds, n_attributes)`` what each changes: a number to add, modulo the size."""
+        return self._kinds.vectors(np.arange(len(self)))
+
+    @property
+    def n_hops(self) -> FloatArray:
+        """``(n_kinds,)`` how many hops of each kind were seen."""
+        n: FloatArray = self._seen[:, 0].sum(axis=1)
+        return n
+
+    @property
+    def n_steps(self) -> FloatArray:
+        """``(n_kinds,)`` their mean length."""
+        return self._steps / np.maximum(self.n_hops, 1.0)
+
+    @property
+    def probs(self) -> FloatArray:
+        """``(n_kinds,)`` how surely each works where nothing rules it out."""
+        return self.n_hops / (self.n_hops + DOUBT)
+
+    def allowed(self) -> BoolArray:
+        """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind."""
+        n = self.n_hops[:, None, None]
+        share = self._seen.sum(axis=0) / max(self.n_hops.sum(), 1.0)
+        expected = n * share
+        # The chance to see a value so often or less, if hops of a kind began anywhere.
+        chance = betainc(np.maximum(n - self._seen, 1e-9), self._seen + 1.0, 1.0 - share)
+        allowed: BoolArray = (self._seen > RARE * expected) | (chance > UNLIKELY)
+        return allowed
+
+    def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:
+        """``(n, n_attributes)`` what to ask for: the new values, -1 for what may be as it likes."""
+        starts = np.atleast_2d(self.space.check(descriptions))
+        added = self._kinds.vectors(np.asarray(kinds))
+        ends = (starts.astype(np.int64) + added) % self.space.sizes
+        return np.where(added != 0, ends, FREE).astype(self.space.dtype)
+
+    def explain(self, kind: int) -> str:
+        """What a kind changes, needs and is worth, in words."""
+        changed = np.flatnonzero(self.kinds[kind])
+        allowed = self.allowed()[kind]
+        needs = []
+        for i, size in enumerate(self.space.sizes.tolist()):
+            fits = np.flatnonzero(allowed[i, :size])
+            if len(fits) < size:
+                needs.append(" or ".join(self._value(i, int(value)) for value in fits))
+        words = [f"changes: {', '.join(self.space.names[i] for i in changed)}"]
+        words += [f"needs: {', '.join(needs)}"] if needs else ["needs nothing"]
+        return "; ".join([*words, f"works {self.probs[kind]:.2f}"])
+
+    def _value(self, column: int, value: int) -> str:
+        goal = np.full(len(self.space), FREE, self.space.dtype)
+        goal[column] = value
+        return self.space.describe(goal)
+
+    # --- files ------------------------------------------------------------------------------
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything counted, as plain arrays; :meth:`restore` takes them back."""
+        kinds = np.ascontiguousarray(self._kinds.packed)
+        return {"kinds": kinds, "seen": self._seen, "steps": self._steps}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+
+        Raises:
+            InvalidGraph: If an array is missing or does not fit the others.
+        """
+        try:
+            kinds, seen, steps = (arrays[name] for name in ("kinds", "seen", "steps"))
+        except KeyError as error:
+            raise InvalidGraph(f"a hop model is missing its array {error}.") from error
+        index = NodeIndex.from_packed(self.space, kinds)
+        shape = (len(index), *self._seen.shape[1:])
+        counted = [np.asarray(one, np.float64) for one in (seen, steps)]
+        if counted[0].shape != shape or counted[1].shape != shape[:1]:
+            raise InvalidGraph(f"a hop model of {len(index)} kinds counts {shape} values.")
+        if not all(np.isfinite(one).all() and (one >= 0).all() for one in counted):
+            raise InvalidGraph("a hop model counts finite numbers from 0.")
+        if len(index) and not index.vectors(np.arange(len(index))).any(axis=1).all():
+            raise InvalidGraph("a kind of hop changes something.")
+        self._kinds, self._seen, self._steps = index, counted[0].copy(), counted[1].copy()
+        self.version += 1

@@ -104,17 +104,25 @@ class Cloning:
         policy: What learns.
         log: What was recorded.
         hops: Its hops.
+        n_updates: How many batches to learn from; None for :data:`N_EPOCHS` times every step.
         rng: Draws batches.
     """
 
     def __init__(
-        self, policy: ActorCriticPolicy, log: Log, hops: Hops, *, rng: np.random.Generator
+        self,
+        policy: ActorCriticPolicy,
+        log: Log,
+        hops: Hops,
+        *,
+        n_updates: int | None = None,
+        rng: np.random.Generator,
     ) -> None:
         self._policy = policy
         self._log, self._hops = log, hops
         self._rng = rng
         self._weights = np.exp(-(hops.distance - 1.0) / NEAR) + FAR
-        n_updates = max(MIN_UPDATES, N_EPOCHS * len(hops.step) // BATCH_SIZE)
+        if n_updates is None:
+            n_updates = max(MIN_UPDATES, N_EPOCHS * len(hops.step) // BATCH_SIZE)
         self.n_updates = n_updates
         self._optimizer = torch.optim.AdamW(policy.parameters(), lr=LEARNING_RATE)
         self._schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -201,7 +209,7 @@ def read_log(agent: CanClone, source: Any, describe: Describe | None) -> Log:
     )
 
 
-def learn_from_log(agent: CanClone, log: Log, *, progress_bar: bool) -> None:
+def learn_from_log(agent: CanClone, log: Log, *, n_updates: int | None, progress_bar: bool) -> None:
     """Count the hops of a log, and have the agent's policy copy them.
 
     Raises:
@@ -211,7 +219,7 @@ def learn_from_log(agent: CanClone, log: Log, *, progress_bar: bool) -> None:
     agent.counts.record(hops.starts, hops.ends)
     agent.hop_model.record(hops.starts, hops.ends, n_steps=hops.n_steps)
     agent.hops.lengths.add(hops.n_steps)
-    cloning = Cloning(agent.low_level.policy, log, hops, rng=agent.rng)
+    cloning = Cloning(agent.low_level.policy, log, hops, n_updates=n_updates, rng=agent.rng)
     _clone(cloning, agent.logger, n_kinds=len(agent.hop_model), progress_bar=progress_bar)
 
 

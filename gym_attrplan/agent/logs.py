@@ -193,7 +193,8 @@ def _of_buffer(buffer: ReplayBuffer) -> Iterator[Episode]:
                     key: np.concatenate([seen[key][rows, env], after[key][rows[-1:], env]])
                     for key in seen
                 }
-                yield Episode(both, buffer.actions[rows, env])
+                shape = buffer.action_space.shape or ()  # a number is kept as an array of one
+                yield Episode(both, buffer.actions[rows, env].reshape(len(rows), *shape))
 
 
 def _parts(observations: Any) -> Parts:
@@ -261,7 +262,7 @@ def _described(
     place: str,
 ) -> IntArray:
     if describe is not None:
-        parts = episode.observations
+        parts = {key: one for key, one in episode.observations.items() if key not in GOAL_KEYS}
         found = describe(parts[ROOT] if list(parts) == [ROOT] else parts)
     elif episode.attributes is not None:
         found = episode.attributes

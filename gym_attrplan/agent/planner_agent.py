@@ -338,6 +338,7 @@ class AttributePlannerAgent:
         log: Any,
         *,
         describe: Describe | None = None,
+        n_updates: int | None = None,
         progress_bar: bool = False,
     ) -> AttributePlannerAgent:
         """Learn from recorded episodes, without a step in an environment.
@@ -354,19 +355,23 @@ class AttributePlannerAgent:
             describe: ``(n, …)`` observations → ``(n, n_attributes)`` descriptions, such as a
                 detector's ``predict``. By default the log holds them, as ``attributes`` or as
                 ``achieved_goal`` of its observations.
+            n_updates: How many batches of 256 steps to copy; by default every step fifteen times,
+                and at least 2,000.
             progress_bar: Whether to show a bar.
 
         Raises:
-            InvalidOption: If the agent's hops ask for neighbours, or its algorithm has no policy
-                of actor and critic (``ppo``, ``a2c``, ``reinforce``).
+            InvalidOption: If the agent's hops ask for neighbours, its algorithm has no policy of
+                actor and critic (``ppo``, ``a2c``, ``reinforce``), or there is nothing to do.
             InvalidData: If the log has none of these forms, other spaces, numbers that are not
                 finite, episodes of one state, or no change of an attribute.
         """
+        if n_updates is not None and n_updates < 1:
+            raise InvalidOption(f"n_updates is at least 1; received {n_updates}.")
         recorded = cloning.read_log(self, log, describe)
         if not (self.num_timesteps or len(self.hop_model) or self.options.names_policy_kwargs):
             self.options = replace(self.options, policy_kwargs=cloning.POLICY)
             self._set_up(self.env)
-        cloning.learn_from_log(self, recorded, progress_bar=progress_bar)
+        cloning.learn_from_log(self, recorded, n_updates=n_updates, progress_bar=progress_bar)
         self._navigator = None
         return self
 

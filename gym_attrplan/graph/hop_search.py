@@ -93,10 +93,10 @@ class HopSearch:
         here = self.model.space.check(start, leading=())
         if ((here == wanted) | (wanted == FREE)).all():
             return Way(np.zeros(0, np.int64), reached=True)
-        if not len(self.model):
-            return None
         sizes = self.model.space.sizes
         task = _Task.of(wanted, sizes, self._kinds, self._allowed, self._weights)
+        if not len(task.numbers):
+            return None
         return _BothWays(self, task, here, set(np.asarray(banned, np.int64).tolist())).run()
 
     def _follow(self) -> None:
@@ -237,6 +237,8 @@ class _Side:
         task = self._task
         # Hops whose order does not matter come last, and by their numbers.
         in_order = (level.kinds >= 0) & task.free_order[level.kinds]
+        if self._banned:  # what may not come first may come after any first hop
+            in_order &= level.parents != 0
         last = np.where(in_order, level.kinds, -1)
         for kind, weight in enumerate(task.weights.tolist()):
             if time.monotonic() > deadline:

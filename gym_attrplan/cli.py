@@ -77,6 +77,12 @@ def _add_agent_commands(commands: Any) -> None:
         type=_at_least(1),
         help="environments to train in; default: 64 if they are made as one batch, else 32",
     )
+    train.add_argument(
+        "--from-log",
+        type=Path,
+        metavar="NPZ",
+        help="learn from recorded episodes first: observations, actions, terminals, attributes",
+    )
     train.add_argument("--config", type=Path, metavar="YML", help="hyper-parameters by id")
     train.add_argument("--save", type=Path, default=Path("agent.zip"), metavar="ZIP")
     train.add_argument("--tensorboard-log", metavar="DIR")
@@ -191,8 +197,10 @@ def _train(options: argparse.Namespace) -> None:
     check_target(options.save)
     config = _read_config(options.config, options.env)
     total = options.total_timesteps or config.get("total_timesteps")
-    if total is None:
-        raise InvalidOption("say how long to train: --total-timesteps, or in the config.")
+    if total is None and options.from_log is None:
+        raise InvalidOption(
+            "say how long to train, --total-timesteps or in the config, or what from, --from-log."
+        )
     venv = as_vec_env(
         options.env,
         n_envs=config.get("n_envs") if options.n_envs is None else options.n_envs,
@@ -209,8 +217,12 @@ def _train(options: argparse.Namespace) -> None:
     if logs:  # to the folder alone: tables on the screen would tear the bars apart
         agent.set_logger(configure_logger(0, logs, "AttributePlanner"))
     interval = 1 if logs else None
+    bar = not options.no_progress
     try:
-        agent.learn(int(total), progress_bar=not options.no_progress, log_interval=interval)
+        if options.from_log is not None:
+            agent.learn_from(options.from_log, progress_bar=bar)
+        if total is not None:
+            agent.learn(int(total), progress_bar=bar, log_interval=interval)
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)

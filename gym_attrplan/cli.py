@@ -315,6 +315,6 @@ def _attributes(options: argparse.Namespace) -> None:
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
     for name, value in space.decode(info["attributes"]).items():
-        size = space.table[name]
-        values = f"0 to {size - 1}" if isinstance(size, int) else ", ".join(size)
+        size, words = space.table[name], space.words.get(name)
+        values = ", ".join(words) if words else f"0 to {size - 1}"
         print(f"{name}: {value} of {'False, True' if size == 2 else values}")

@@ -314,7 +314,8 @@ def _attributes(options: argparse.Namespace) -> None:
     env = _make(options.env, options.env_kwargs)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
-    for name, value in space.decode(info["attributes"]).items():
-        size, words = space.table[name], space.words.get(name)
-        values = ", ".join(words) if words else f"0 to {size - 1}"
-        print(f"{name}: {value} of {'False, True' if size == 2 else values}")
+    for (name, value), size in zip(
+        space.decode(info["attributes"]).items(), space.sizes.tolist(), strict=True
+    ):
+        numbers = "False, True" if size == 2 else f"0 to {size - 1}"
+        print(f"{name}: {value} of {', '.join(space.words.get(name, ())) or numbers}")

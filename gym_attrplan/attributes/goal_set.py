@@ -98,20 +98,28 @@ class GoalSet:
         Raises:
             InvalidAttributes: On another number of attributes.
         """
+        met: npt.NDArray[np.bool_] = self.n_missed(vectors) == 0
+        return met
+
+    def n_missed(self, vectors: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """How many attributes of vectors ``(..., n_attributes)`` would have to change: ``(...)``.
+
+        Raises:
+            InvalidAttributes: On another number of attributes.
+        """
         array: npt.NDArray[Any] = np.asarray(vectors)
         if array.shape[-1:] != (len(self.lexicon.names),):
             raise InvalidAttributes(
                 f"vectors hold {len(self.lexicon.names)} values, one for each attribute; received "
                 f"shape {array.shape}."
             )
-        met = np.zeros(array.shape[:-1], bool)
+        fewest = np.full(array.shape[:-1], len(self.lexicon.names))
         for alternative in self.alternatives:
-            here = np.ones_like(met)
+            missed = np.zeros_like(fewest)
             for i, allowed in alternative:
-                here &= _among(array[..., i], allowed)
-            met |= here
-        found: npt.NDArray[np.bool_] = met[()]
-        return found
+                missed += ~_among(array[..., i], allowed)
+            np.minimum(fewest, missed, out=fewest)
+        return fewest
 
     @property
     def is_vector(self) -> bool:

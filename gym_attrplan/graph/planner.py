@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csgraph
 
-from gym_attrplan.attributes import GoalLike, GoalSet
+from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.vectors import as_array
-from gym_attrplan.error import InvalidAttributes, InvalidGoal, InvalidGraph
+from gym_attrplan.error import InvalidAttributes, InvalidGraph
 from gym_attrplan.graph.costs import checked_probs, cost_matrix, edge_costs
 from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.edges import EdgeTable
 from gym_attrplan.graph.estimators import ESTIMATORS, Estimator
-from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_of
+from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_keys, goal_of
 from gym_attrplan.graph.memory import EpisodeMemory
 from gym_attrplan.graph.plan import Plan
 from gym_attrplan.graph.ragged import expand_rows, row_argmin
@@ -39,7 +39,7 @@ class _Tree(NamedTuple):
 
 
 class Planner:
-    """Plans over counts: the most probable way from any node to any (partial) goal.
+    """Plans over counts: the most probable way from any node to any goal.
 
     An edge of probability p costs ``-log p + step_cost``, so the cheapest path is the most probable
     and, of equally probable ones, the shortest. The first question about a goal runs one reverse
@@ -159,7 +159,7 @@ class Planner:
     def next_hops(
         self,
         nodes: npt.ArrayLike,
-        goals: npt.ArrayLike,
+        goals: GoalLike | Sequence[GoalLike],
         *,
         first_edge_probs: FirstEdgeProbs | None = None,
         memory: EpisodeMemory | None = None,
@@ -169,7 +169,7 @@ class Planner:
 
         Args:
             nodes: ``(n,)`` current nodes; -1, a vector never seen, has no next hop.
-            goals: ``(n, n_attributes)``, or one goal for all; -1 is free.
+            goals: ``(n, n_attributes)`` with -1 for free, a list of n goals, or one goal for all.
             first_edge_probs: Called once with the environments, sources and targets ``(m,)`` of all
                 edges out of the current nodes; gives the ``(m,)`` probabilities to use in the
                 estimator's place: what the states at hand know better than the average. An edge
@@ -187,7 +187,7 @@ class Planner:
         """
         self._refresh()
         numbers = self.counts.index.check_nodes(nodes, lowest=-1)
-        keys = self._keys(goals, len(numbers))
+        keys = goal_keys(self.counts.space, goals, len(numbers))
         if first_edge_probs is None and memory is None:
             hops = [
                 self._tree(key).next_nodes.item(node) if node >= 0 else -1
@@ -287,21 +287,6 @@ class Planner:
 
     def _key(self, goal: GoalLike) -> GoalKey:
         return goal_key(self.counts.space, goal)
-
-    def _keys(self, goals: GoalLike | Sequence[GoalLike], n: int) -> list[GoalKey]:
-        space, rule = self.counts.space, "goals are rows of values, or one goal for all"
-        if isinstance(goals, (str, Mapping, GoalSet)):
-            return [self._key(goals)] * n
-        array = as_array(goals, rule=rule, kind=InvalidGoal)
-        if array.ndim != 2:
-            return [self._key(goals)] * n
-        if len(array) != n:
-            raise InvalidGraph(f"one goal for each of {n} nodes; received {len(array)}.")
-        if array.dtype != space.dtype or array.shape[1] != len(space):
-            return [self._key(goal) for goal in array]
-        whole_rows = np.dtype((np.void, array.shape[1] * array.itemsize))
-        keys: list[GoalKey] = np.ascontiguousarray(array).view(whole_rows)[:, 0].tolist()
-        return keys
 
     def _tree(self, key: GoalKey) -> _Tree:
         self._refresh()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -174,17 +175,19 @@ def _largest(possible: dict[Alternative, int]) -> list[Alternative]:
         possible: Alternative → how many values it forbids. One that contains another forbids fewer:
             those that forbid as many need not be compared.
     """
-    kept: list[tuple[int, dict[int, set[int]]]] = []
-    largest = []
-    for alternative, n_forbidden in sorted(possible.items(), key=lambda item: item[1]):
-        inner = {i: set(allowed) for i, allowed in alternative}
-        if not any(
-            n < n_forbidden and all(i in inner and inner[i] <= outer[i] for i in outer)
-            for n, outer in kept
-        ):
-            kept.append((n_forbidden, inner))
-            largest.append(alternative)
+    largest: list[Alternative] = []
+    larger: list[dict[int, set[int]]] = []
+    by_size = sorted(possible.items(), key=lambda item: item[1])
+    for _, alike in groupby(by_size, key=lambda item: item[1]):
+        inner = [(one, {i: set(allowed) for i, allowed in one}) for one, _ in alike]
+        kept = [(one, sets) for one, sets in inner if not any(_contains(o, sets) for o in larger)]
+        largest += [one for one, _ in kept]
+        larger += [sets for _, sets in kept]
     return largest
+
+
+def _contains(outer: dict[int, set[int]], inner: dict[int, set[int]]) -> bool:
+    return all(i in inner and inner[i] <= allowed for i, allowed in outer.items())
 
 
 def _among(column: npt.NDArray[Any], allowed: tuple[int, ...]) -> npt.NDArray[np.bool_]:

@@ -154,10 +154,11 @@ def _compared_with_edge(name: str, bins: Bins, sign: str, value: str) -> frozens
         )
     place = bisect.bisect_left(bins.edges, number)
     if number not in bins.edges:
-        near = " or ".join(map(number_text, bins.edges[max(place - 1, 0) : place + 1]))
+        near = [number_text(edge) for edge in bins.edges[max(place - 1, 0) : place + 1]]
+        edges = f"edges are {' and '.join(near)}" if len(near) > 1 else f"edge is {near[0]}"
         raise InvalidGoal(
             f"{shown(name)} is compared with an edge of its bins: {value} cuts through the bin "
-            f"{shown(bins.names[place])}, which is one value. The nearest edge is {near}; received "
+            f"{shown(bins.names[place])}. The nearest {edges}; received "
             f"{shown(name + sign + value)}."
         )
     if sign in ("<=", ">"):

@@ -27,7 +27,8 @@ from gym_attrplan.error import InvalidAttributes, shown
 
 __all__ = ["FREE", "AttributeSpace", "GoalLike", "IntArray", "Sizes", "Value"]
 
-Sizes: TypeAlias = "Mapping[str, int | Sequence[str] | Bins] | Sequence[str] | AttributeSpace"
+Size: TypeAlias = int | Sequence[str] | Bins | Mapping[str, Any]
+Sizes: TypeAlias = "Mapping[str, Size] | Sequence[str] | AttributeSpace"
 GoalLike: TypeAlias = Mapping[str, Any] | npt.ArrayLike | str | GoalSet
 
 

@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gym_attrplan.attributes import FREE, AttributeFunction, AttributeSpace, GoalLike
+from gym_attrplan.attributes import (
+    FREE,
+    AttributeFunction,
+    AttributeSpace,
+    Bins,
+    GoalLike,
+    GoalSet,
+)
 from gym_attrplan.envs.registration import register_environments
 from gym_attrplan.error import AttrPlanError
 from gym_attrplan.graph import TransitionCounts
@@ -33,11 +40,13 @@ __all__ = [
     "AttributeSpace",
     "AttributeVectorWrapper",
     "AttributeWrapper",
+    "Bins",
     "CountBonus",
     "CountBonusVector",
     "GoalFusionExtractor",
     "GoalLike",
     "GoalSampler",
+    "GoalSet",
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",
     "PlannerOptions",

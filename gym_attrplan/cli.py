@@ -326,7 +326,8 @@ def _attributes(options: argparse.Namespace) -> None:
     env = _make(options.env, options.env_kwargs)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
-    for name, value in space.decode(info["attributes"]).items():
-        size = space.table[name]
-        values = f"0 to {size - 1}" if isinstance(size, int) else ", ".join(size)
-        print(f"{name}: {value} of {'False, True' if size == 2 else values}")
+    for (name, value), size in zip(
+        space.decode(info["attributes"]).items(), space.sizes.tolist(), strict=True
+    ):
+        numbers = "False, True" if size == 2 else f"0 to {size - 1}"
+        print(f"{name}: {value} of {', '.join(space.words.get(name, ())) or numbers}")

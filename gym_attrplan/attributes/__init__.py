@@ -1,13 +1,18 @@
 """The attribute language: what matters about a state, and how to say it."""
 
+from gym_attrplan.attributes.bins import Bins
 from gym_attrplan.attributes.functions import AttributeFunction, load_function, read_values
-from gym_attrplan.attributes.space import FREE, AttributeSpace, GoalLike
+from gym_attrplan.attributes.goal_set import GoalSet
+from gym_attrplan.attributes.lexicon import FREE
+from gym_attrplan.attributes.space import AttributeSpace, GoalLike
 
 __all__ = [
     "FREE",
     "AttributeFunction",
     "AttributeSpace",
+    "Bins",
     "GoalLike",
+    "GoalSet",
     "load_function",
     "read_values",
 ]

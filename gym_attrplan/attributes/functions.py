@@ -84,9 +84,16 @@ def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = (
     """What an attribute function returned, as a fresh checked array ``(*leading, n_attributes)``.
 
     Raises:
-        InvalidAttributes: On another length, a float, an unknown name, or a value out of range.
+        InvalidAttributes: On another length, a float that no bins are there for, an unknown name,
+            or a value out of range.
     """
     if type(values) is not np.ndarray and isinstance(values, Mapping):
         values = space.encode(values)
+    try:
+        checked = space.check(values, source="the attribute function's answer", leading=leading)
+    except InvalidAttributes as error:
+        if not space.bins:
+            raise
+        raise InvalidAttributes(f"{error} Numbers in bins are given as {{name: value}}.") from error
     # A copy, because functions may return the same buffer again and again.
-    return space.check(values, source="the attribute function's answer", leading=leading).copy()
+    return checked.copy()

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from gym_attrplan.attributes.bins import MAX_SIZE, Bins
+from gym_attrplan.attributes.readable import is_readable, is_word
 from gym_attrplan.error import InvalidAttributes, shown
+
+Size: TypeAlias = int | tuple[str, ...] | Bins
 
 ANYTHING = "anything"
 """How the goal that leaves everything free is written."""
 
 _BINARY_WORDS = {"true": 1, "yes": 1, "false": 0, "no": 0}
-_MAX_SIZE = np.iinfo(np.int16).max
 _MAX_DIGITS = 18  # fit 64 bits: a number of thousands of digits is none that int() should read
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-def checked_table(sizes: Mapping[str, Any] | Sequence[str]) -> dict[str, int | tuple[str, ...]]:
-    """Checked name → size or words."""
+def checked_table(sizes: Mapping[str, Any] | Sequence[str]) -> dict[str, Size]:
+    """Checked name → size, words or bins."""
     pairs = sizes.items() if isinstance(sizes, Mapping) else [(name, 2) for name in _names(sizes)]
-    table: dict[str, int | tuple[str, ...]] = {}
+    table: dict[str, Size] = {}
     spelled: dict[str, str] = {}
     for name, size in pairs:
         _check_name(name)
@@ -57,7 +59,7 @@ def _check_name(name: Any) -> None:
         raise InvalidAttributes(
             f"an attribute name must be a non-empty text; received {shown(name)}."
         )
-    if not _is_readable(name):
+    if not is_readable(name):
         raise InvalidAttributes(
             "an attribute name must have its brackets in pairs and hold nothing invisible, such "
             f"as a line break or an escape code: goals could not name it. Received {shown(name)}."
@@ -76,38 +78,30 @@ def _check_name(name: Any) -> None:
         )
 
 
-def _checked_size(name: str, size: Any) -> int | tuple[str, ...]:
+def _checked_size(name: str, size: Any) -> Size:
+    if isinstance(size, Bins):
+        return size
+    if isinstance(size, Mapping):
+        return _checked_bins(name, size)
     if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
-        if 2 <= size <= _MAX_SIZE:
+        if 2 <= size <= MAX_SIZE:
             return int(size)
     elif isinstance(size, Sequence) and not isinstance(size, str):
         words = tuple(size)
-        if all(map(_is_word, words)) and 2 <= len(set(words)) == len(words) <= _MAX_SIZE:
+        if all(map(is_word, words)) and 2 <= len(set(words)) == len(words) <= MAX_SIZE:
             return words
     raise InvalidAttributes(
-        f"the size of {shown(name)} must be a whole number from 2 to {_MAX_SIZE}, or at least two "
-        "different words, without commas, numbers, or brackets that are not in pairs; received "
-        f"{shown(size)}."
+        f"the size of {shown(name)} must be a whole number from 2 to {MAX_SIZE}, or at least two "
+        "different words, without commas, numbers, or brackets that are not in pairs, or Bins; "
+        f"received {shown(size)}."
     )
 
 
-def _is_word(word: Any) -> bool:
-    """Whether goals can give an attribute this value: ``name=word``."""
-    if not isinstance(word, str) or not word or word != word.strip() or "," in word:
-        return False
-    # A word such as "1" would make "lamp=1" mean two things.
-    return _is_readable(word) and not word.lstrip("-").isdigit()
-
-
-def _is_readable(text: str) -> bool:
-    """Whether all of it can be seen, and its brackets do not swallow the commas behind it."""
-    open_brackets: list[str] = []
-    for letter in text:
-        if letter in _CLOSING:
-            open_brackets.append(_CLOSING[letter])
-        elif letter in ")]}" and (not open_brackets or open_brackets.pop() != letter):
-            return False
-    return not open_brackets and text.isprintable()
+def _checked_bins(name: str, table: Mapping[str, Any]) -> Bins:
+    try:
+        return Bins.from_table(table)
+    except InvalidAttributes as error:
+        raise InvalidAttributes(f"the size of {shown(name)}: {error}") from error
 
 
 def read_number(text: str, words: Sequence[str] | None, size: int) -> int | None:

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gym_attrplan.attributes.naming import (
-    ANYTHING,
-    checked_table,
-    read_number,
-    split_terms,
-    squeeze,
+from gym_attrplan.attributes.bins import Bins
+from gym_attrplan.attributes.goal_forms import (
+    are_alternatives,
+    check_goals,
+    read_set,
+    read_single,
+    read_vector,
 )
+from gym_attrplan.attributes.goal_set import GoalSet
+from gym_attrplan.attributes.lexicon import FREE, Lexicon, PlainTable, Value
+from gym_attrplan.attributes.naming import ANYTHING, checked_table
 from gym_attrplan.attributes.packing import BitLayout
-from gym_attrplan.attributes.vectors import whole_numbers
-from gym_attrplan.error import InvalidAttributes, InvalidGoal, did_you_mean, shown
+from gym_attrplan.attributes.vectors import IntArray, whole_numbers
+from gym_attrplan.error import InvalidAttributes, shown
 
-IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
-Value: TypeAlias = bool | int | str
-Sizes: TypeAlias = "Mapping[str, int | Sequence[str]] | Sequence[str] | AttributeSpace"
-GoalLike: TypeAlias = Mapping[str, Value] | npt.ArrayLike | str
+__all__ = ["FREE", "AttributeSpace", "GoalLike", "IntArray", "Sizes", "Value"]
 
-FREE = -1
-"""The value of an attribute that a goal leaves open."""
+Size: TypeAlias = int | Sequence[str] | Bins | Mapping[str, Any]
+Sizes: TypeAlias = "Mapping[str, Size] | Sequence[str] | AttributeSpace"
+GoalLike: TypeAlias = Mapping[str, Any] | npt.ArrayLike | str | GoalSet
 
 
 class AttributeSpace:
-    """Named attributes, each a small integer: 0 or 1 by default, ``0 … size-1``, or a word.
+    """Named attributes, each a small integer: 0 or 1 by default, ``0 … size-1``, a word or a bin.
 
     A *vector* holds one value per attribute. A *goal* is a vector in which ``-1`` means "free".
-    Both are plain arrays of :attr:`dtype` (int8, or int16 when a size needs it).
+    Both are plain arrays of :attr:`dtype` (int8, or int16 when a size needs it). A goal that is met
+    in several ways is a :class:`~gym_attrplan.GoalSet`.
 
     Args:
-        sizes: Names of binary attributes, or a mapping from names to sizes (at least 2) or to the
-            words for the values 0, 1, 2, …  Another space is taken over as it is.
+        sizes: Names of binary attributes, or a mapping from names to sizes (at least 2), to the
+            words for the values 0, 1, 2, …  or to the :class:`~gym_attrplan.Bins` that hold the
+            values of a real-valued attribute. Another space is taken over as it is.
 
     Raises:
         InvalidAttributes: On no names, an empty, repeated or unreadable name, or a size below 2.
@@ -51,22 +55,18 @@ class AttributeSpace:
         array([ 0, -1,  2], dtype=int8)
         >>> space.describe([1, 3, 1])
         'door_open, ore=3, lamp=green'
+        >>> space.goal_set("ore>=3 or lamp!=red").matches([[1, 3, 0], [1, 0, 0]])
+        array([ True, False])
     """
 
     def __init__(self, sizes: Sizes) -> None:
         table = checked_table(sizes.table if isinstance(sizes, AttributeSpace) else sizes)
-        self.names: tuple[str, ...] = tuple(table)
-        self.words: dict[str, tuple[str, ...]] = {
-            name: tuple(size) for name, size in table.items() if not isinstance(size, int)
-        }
-        self.sizes: IntArray = np.array(
-            [size if isinstance(size, int) else len(size) for size in table.values()], np.int16
-        )
-        self.sizes.flags.writeable = False
-        self.dtype: np.dtype[np.signedinteger[Any]] = np.dtype(
-            np.int8 if self.sizes.max() <= np.iinfo(np.int8).max else np.int16
-        )
-        self._position = {squeeze(name): i for i, name in enumerate(self.names)}
+        self._lexicon = lexicon = Lexicon(table)
+        self.names: tuple[str, ...] = lexicon.names
+        self.words: dict[str, tuple[str, ...]] = lexicon.words
+        self.bins: dict[str, Bins] = lexicon.bins
+        self.sizes: IntArray = lexicon.sizes
+        self.dtype: np.dtype[np.signedinteger[Any]] = lexicon.dtype
         self._unsigned = np.dtype(f"u{self.dtype.itemsize}")
         self._limits = self.sizes.astype(self._unsigned)
         self._layout = BitLayout(self.sizes)
@@ -80,7 +80,7 @@ class AttributeSpace:
         return iter(self.names)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AttributeSpace) and self.table == other.table
+        return isinstance(other, AttributeSpace) and self._lexicon == other._lexicon
 
     def __hash__(self) -> int:
         return hash(self.to_json())
@@ -90,10 +90,9 @@ class AttributeSpace:
         return f"AttributeSpace({names if self.is_binary else self.table})"
 
     @property
-    def table(self) -> dict[str, int | list[str]]:
-        """Name → size or words: the plain form that the constructor takes back."""
-        sizes = zip(self.names, self.sizes.tolist(), strict=True)
-        return {name: list(self.words.get(name, ())) or size for name, size in sizes}
+    def table(self) -> PlainTable:
+        """Name → size, words, or edges and names of bins: what the constructor takes back."""
+        return self._lexicon.table
 
     @property
     def is_binary(self) -> bool:
@@ -175,7 +174,7 @@ class AttributeSpace:
 
         Args:
             values: ``{name: value}`` gives one vector, ``{name: array}`` or a sequence of
-                mappings a batch.
+                mappings a batch. Bins take their names, or numbers, each of which is in one bin.
 
         Raises:
             InvalidAttributes: On an unknown or missing name, or a value outside its attribute's
@@ -185,12 +184,8 @@ class AttributeSpace:
             return self._encode_rows(values)
         columns: list[Any] = [None] * len(self)
         for name, value in values.items():
-            i = self._find(name, InvalidAttributes)
-            columns[i] = (
-                value
-                if isinstance(value, np.ndarray)
-                else self._number(i, value, InvalidAttributes)
-            )
+            i = self._lexicon.find(name, InvalidAttributes)
+            columns[i] = self._lexicon.column(i, value)
         missing = [name for name, column in zip(self.names, columns, strict=True) if column is None]
         if missing:
             raise InvalidAttributes(
@@ -212,14 +207,19 @@ class AttributeSpace:
         if array.ndim == 2:
             return [self.decode(row) for row in array]
         return {
-            name: self._value(i, value)
+            name: self._lexicon.value(i, value)
             for i, (name, value) in enumerate(zip(self.names, array.tolist(), strict=True))
         }
 
     def describe(self, vector: GoalLike) -> str:
-        """A vector or goal in words that :meth:`goal` reads back; what is free is left out."""
-        goal = self.goal(vector)
-        terms = [self._term(i, value) for i, value in enumerate(goal.tolist()) if value != FREE]
+        """A vector or goal in words that :meth:`goal` reads back; what is free is left out.
+
+        A :class:`~gym_attrplan.GoalSet` is written in words that :meth:`goal_set` reads back.
+        """
+        if isinstance(vector, GoalSet):
+            return self.goal_set(vector).describe()
+        values = enumerate(self.goal(vector).tolist())
+        terms = [self._lexicon.term(i, value) for i, value in values if value != FREE]
         return ", ".join(terms) or ANYTHING
 
     # --- goals ------------------------------------------------------------------------------
@@ -235,23 +235,45 @@ class AttributeSpace:
 
         Raises:
             InvalidGoal: On an unknown name (the message offers the nearest), a value out of range,
-                a contradiction, or a vector of another length.
+                a contradiction, a vector of another length, or a goal that allows an attribute
+                several values: :meth:`goal_set` reads those.
         """
-        if isinstance(wanted, str):
-            return self._from_pairs(self._parse(wanted))
-        if isinstance(wanted, Mapping):
-            return self._from_pairs([(name, value) for name, value in wanted.items()])
-        try:
-            array = whole_numbers(wanted, self.dtype, source="the goal")
-        except InvalidAttributes as error:
-            raise InvalidGoal(str(error)) from error
-        if array.shape != self.sizes.shape:
-            raise InvalidGoal(
-                f"a goal holds {len(self)} values, one for each attribute, -1 for free; "
-                f"received shape {array.shape}."
-            )
-        self.check_goals(array)
-        return array.copy()
+        if isinstance(wanted, GoalSet):
+            return self.goal_set(wanted).as_vector()
+        if isinstance(wanted, (str, Mapping)):
+            return read_single(self._lexicon, wanted)
+        return read_vector(self._lexicon, wanted)
+
+    def goal_set(self, wanted: GoalLike | Collection[GoalLike]) -> GoalSet:
+        """A goal that may be met in several ways.
+
+        Args:
+            wanted: All that :meth:`goal` reads; text such as ``"ore>=3, lamp!=red or door"``, in
+                which ``or`` separates alternatives; ``{"ore": ">=3", "lamp": ["red", "blue"]}``;
+                or a list of any of these, which are alternatives.
+
+        Raises:
+            InvalidGoal: As :meth:`goal`, and if no description meets the goal.
+
+        Example:
+            >>> space = AttributeSpace({"door": 2, "height": Bins([0, 0.5])})
+            >>> space.goal_set("not door, height>=0.5 or height=-3")
+            GoalSet('not door, height=from 0.5 or height=below 0')
+            >>> space.goal_set([{"door": True}, "height=0.2"]).matches([[0, 1], [0, 2]])
+            array([ True, False])
+        """
+        return read_set(self._lexicon, wanted)
+
+    def read_goal(self, wanted: GoalLike | Collection[GoalLike]) -> IntArray | GoalSet:
+        """A goal in any form that :meth:`goal_set` reads: as a vector where one can hold it.
+
+        Raises:
+            InvalidGoal: As :meth:`goal_set`.
+        """
+        if not isinstance(wanted, (str, Mapping, GoalSet)) and not are_alternatives(wanted):
+            return read_vector(self._lexicon, wanted)
+        found = self.goal_set(wanted)
+        return found.as_vector() if found.is_vector else found
 
     def check_goals(self, goals: IntArray) -> None:
         """Hold goals ``(..., n_attributes)`` to the sizes, with -1 allowed.
@@ -259,13 +281,7 @@ class AttributeSpace:
         Raises:
             InvalidGoal: On the first value out of range.
         """
-        bad = (goals < FREE) | (goals >= self.sizes)
-        if bad.any():
-            where = tuple(np.argwhere(bad)[0])
-            raise InvalidGoal(
-                f"the goal gives {shown(self.names[int(where[-1])])} the value {goals[where]}; "
-                f"it takes 0 to {self.sizes[where[-1]] - 1}, or -1 for free."
-            )
+        check_goals(self._lexicon, goals)
 
     def matches(self, achieved: IntArray, goal: IntArray) -> npt.NDArray[np.bool_]:
         """Whether vectors meet goals: equal wherever the goal is not free. Leading axes broadcast.
@@ -316,74 +332,3 @@ class AttributeSpace:
             )
         vectors = [self.encode(row) for row in rows]
         return np.stack(vectors) if vectors else np.empty((0, len(self)), self.dtype)
-
-    def _find(self, name: Any, kind: type[InvalidGoal | InvalidAttributes]) -> int:
-        if not isinstance(name, str):
-            raise kind(f"attributes have names, which are texts; received {shown(name)}.")
-        position = self._position.get(squeeze(name))
-        if position is None:
-            both = " Join what is wanted by commas, not by 'and'." if " and " in name else ""
-            raise kind(f"no attribute named {shown(name)}. {did_you_mean(name, self.names)}{both}")
-        return position
-
-    def _number(self, i: int, value: Any, kind: type[InvalidGoal | InvalidAttributes]) -> int:
-        name, size, words = self.names[i], int(self.sizes[i]), self.words.get(self.names[i])
-        if isinstance(value, str):
-            number = read_number(value, words, size)
-        elif isinstance(value, (bool, int, np.integer, np.bool_)):
-            number = int(value)
-        else:
-            number = None
-        if number is None or not 0 <= number < size:
-            takes = f"one of {shown(list(words))}" if words else f"0 to {size - 1}"
-            if isinstance(value, (float, np.floating)):
-                takes = f"a whole number, {takes}"
-            elif size == 2 and not words and isinstance(value, str):
-                takes += f" (write {shown(name)} or {shown(f'not {name}')})"
-            given = value.item() if isinstance(value, np.generic) else value
-            raise kind(f"{shown(name)} takes {takes}; received {shown(given)}.")
-        return number
-
-    def _value(self, i: int, number: int) -> Value:
-        words = self.words.get(self.names[i])
-        if words:
-            return words[number]
-        return bool(number) if self.sizes[i] == 2 else number
-
-    def _term(self, i: int, number: int) -> str:
-        value = self._value(i, number)
-        if isinstance(value, bool):
-            return self.names[i] if value else f"not {self.names[i]}"
-        return f"{self.names[i]}={value}"
-
-    def _from_pairs(self, pairs: Sequence[tuple[str, Any]]) -> IntArray:
-        goal = np.full(len(self), FREE, self.dtype)
-        for name, value in pairs:
-            i = self._find(name, InvalidGoal)
-            number = self._number(i, value, InvalidGoal)
-            if goal[i] not in (FREE, number):
-                raise InvalidGoal(
-                    f"the goal asks two values of {shown(self.names[i])}; name it once."
-                )
-            goal[i] = number
-        return goal
-
-    def _parse(self, text: str) -> list[tuple[str, Value]]:
-        if text.strip() in ("", ANYTHING):
-            return []
-        pairs: list[tuple[str, Value]] = []
-        for term in split_terms(text):
-            name, equals, value = (part.strip() for part in term.partition("="))
-            negated = name.startswith("not ")
-            if equals:
-                pairs.append((name, value))
-                continue
-            name = name.removeprefix("not ").strip()
-            i = self._find(name, InvalidGoal)
-            if self.sizes[i] != 2 or self.names[i] in self.words:
-                raise InvalidGoal(
-                    f"{shown(self.names[i])} is not a yes-or-no attribute: write "
-                    f"{shown(self._term(i, 0))}, not {shown(term)}."
-                )
-            pairs.append((name, not negated))
-        return pairs

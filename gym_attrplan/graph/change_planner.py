@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csgraph, csr_array
 
 from gym_attrplan.attributes import GoalLike
-from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_of
 from gym_attrplan.graph.outcomes import HopOutcomes, OutcomeTable
 from gym_attrplan.graph.plan import Plan
 from gym_attrplan.graph.ragged import expand_rows, first_of_each, row_argmin
@@ -93,7 +93,7 @@ class ChangePlanner:
         self.discount = discount
         self.doubt = doubt
         self.max_goals = max_goals
-        self._known: OrderedDict[bytes, Values] = OrderedDict()
+        self._known: OrderedDict[GoalKey, Values] = OrderedDict()
         self._version = -1
 
     # --- questions --------------------------------------------------------------------------
@@ -105,9 +105,9 @@ class ChangePlanner:
             InvalidGoal: If the goal does not belong to the space.
         """
         self._follow()
-        wanted = self.outcomes.space.goal(goal)
-        key = wanted.tobytes()
+        key = goal_key(self.outcomes.space, goal)
         if key not in self._known:
+            wanted = goal_of(self.outcomes.space, key)
             self._known[key] = self._solve(self._matching(wanted))
             if len(self._known) > self.max_goals:
                 self._known.popitem(last=False)
@@ -125,7 +125,7 @@ class ChangePlanner:
 
         Args:
             descriptions: ``(n, n_attributes)``.
-            goals: n goals, in any form.
+            goals: n goals, in any form ``AttributeSpace.goal_set`` reads.
             faith: ``(m,)`` environments and ``(m,)`` changes → factors on the changes'
                 probabilities, below 1 for one that has failed in the environment's episode.
 
@@ -168,7 +168,7 @@ class ChangePlanner:
 
         Args:
             description: Where to begin.
-            goal: Where to go.
+            goal: Where to go, in any form ``AttributeSpace.goal_set`` reads.
             first: The number of the change to begin with; by default the one worth most.
             n_steps: How much time there is; None for as much as it takes.
 
@@ -181,7 +181,7 @@ class ChangePlanner:
             return None
         every = np.arange(len(self._table.node))
         worth = self._worth(every, values)
-        goal_nodes = self._matching(self.outcomes.space.goal(goal))
+        goal_nodes = self._matching(goal)
         nodes, rows = [node], list[int]()
         full = self._with_ends(values.nodes, goal_nodes)
         while values.nodes[node] < 1.0:
@@ -281,7 +281,7 @@ class ChangePlanner:
         nodes = values[: self._n_nodes]
         return Values(nodes, self._made_ends @ values, self._missed_ends @ values)
 
-    def _matching(self, goal: IntArray) -> Places:
+    def _matching(self, goal: GoalLike) -> Places:
         nodes = self.outcomes.index.matching(goal).astype(np.int64)
         return nodes[nodes < self._n_nodes]
 

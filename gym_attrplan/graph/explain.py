@@ -115,7 +115,7 @@ def explain(
     Args:
         planner: The planner whose plan is in question.
         start: A node's number, or an attribute vector.
-        goal: What is wanted, in any form ``AttributeSpace.goal`` reads.
+        goal: What is wanted, in any form ``AttributeSpace.goal_set`` reads.
         k: Most plans, bottlenecks and uncertain edges to give. Plans beyond the first cost a search
             for every hop (Yen's algorithm): seconds on millions of edges.
 
@@ -154,7 +154,7 @@ def explain(
     in_best = _reports(planner, plans[:1])
     in_all = _reports(planner, plans)
     return Explanation(
-        goal=counts.space.describe(counts.space.goal(goal)),
+        goal=counts.space.describe(counts.space.read_goal(goal)),
         plans=plans,
         bottlenecks=tuple(sorted(in_best, key=lambda edge: edge.prob)[:k]),
         uncertain=tuple(sorted(in_all, key=lambda edge: -edge.std)[:k]),

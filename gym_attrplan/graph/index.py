@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike
+from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike, GoalSet
 from gym_attrplan.attributes.vectors import as_array
 from gym_attrplan.error import InvalidGraph
 
@@ -199,8 +199,8 @@ class NodeIndex:
         array([0, 1, 0], dtype=int32)
         >>> index.find([[1, 1], [1, 0]])
         array([-1,  1], dtype=int32)
-        >>> index.matching("not door")
-        array([0, 1])
+        >>> index.matching("not door"), index.matching("key or door")
+        (array([0, 1]), array([1]))
     """
 
     def __init__(self, space: AttributeSpace) -> None:
@@ -270,12 +270,14 @@ class NodeIndex:
         return self.space.unpack(self.packed[self.check_nodes(nodes)])
 
     def matching(self, goal: GoalLike) -> Places:
-        """Numbers of the nodes that meet a goal, ascending.
+        """Numbers of the nodes that meet a goal, in any form ``goal_set`` reads, ascending.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
         """
-        wanted = self.space.goal(goal)
+        wanted = self.space.read_goal(goal)
+        if isinstance(wanted, GoalSet):
+            return self._matching_set(wanted)
         if (wanted != FREE).all():
             numbers = self.find(wanted)
             return numbers[numbers >= 0].astype(np.int64)
@@ -283,6 +285,13 @@ class NodeIndex:
         for column, mask, bits in zip(self.packed.T, *self.space.pack_goal(wanted), strict=True):
             if mask:  # a word that is free throughout needs no pass over the nodes
                 met &= (column & mask) == bits
+        return np.flatnonzero(met)
+
+    def _matching_set(self, goal: GoalSet) -> Places:
+        met = np.empty(len(self), bool)
+        for first in range(0, len(self), _UNPACKED):
+            rows = slice(first, first + _UNPACKED)
+            met[rows] = goal.matches(self.space.unpack(self.packed[rows]))
         return np.flatnonzero(met)
 
     def check_nodes(self, nodes: npt.ArrayLike, *, lowest: int = 0) -> Places:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csgraph, csr_array
 
-from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph.costs import edge_costs
 from gym_attrplan.graph.planner import Planner
@@ -27,15 +27,14 @@ def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
         1
     """
     (node,) = planner.counts.index.check_nodes(node).tolist()
-    wanted = planner.counts.space.goal(goal)
+    wanted = planner.counts.space.goal_set(goal)
     edges, possible = planner.counts.edges(), planner.edge_probs() > 0
     ends = edges.source[possible], edges.target[possible]
     shape = (planner.counts.n_nodes, planner.counts.n_nodes)
     ways = csr_array((np.ones(len(ends[0])), ends), shape=shape)
     reached = csgraph.breadth_first_order(ways, node, return_predecessors=False)
     vectors = planner.counts.index.vectors(reached)
-    n_missed = ((vectors != wanted) & (wanted != FREE)).sum(axis=1)
-    return int(reached[np.argmin(n_missed)])
+    return int(reached[np.argmin(wanted.n_missed(vectors))])
 
 
 def best_neighbours(

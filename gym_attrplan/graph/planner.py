@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,11 +13,12 @@ from scipy.sparse import csgraph
 
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.vectors import as_array
-from gym_attrplan.error import InvalidAttributes, InvalidGoal, InvalidGraph
+from gym_attrplan.error import InvalidAttributes, InvalidGraph
 from gym_attrplan.graph.costs import checked_probs, cost_matrix, edge_costs
 from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.edges import EdgeTable
 from gym_attrplan.graph.estimators import ESTIMATORS, Estimator
+from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_keys, goal_of
 from gym_attrplan.graph.memory import EpisodeMemory
 from gym_attrplan.graph.plan import Plan
 from gym_attrplan.graph.ragged import expand_rows, row_argmin
@@ -38,7 +39,7 @@ class _Tree(NamedTuple):
 
 
 class Planner:
-    """Plans over counts: the most probable way from any node to any (partial) goal.
+    """Plans over counts: the most probable way from any node to any goal.
 
     An edge of probability p costs ``-log p + step_cost``, so the cheapest path is the most probable
     and, of equally probable ones, the shortest. The first question about a goal runs one reverse
@@ -95,7 +96,7 @@ class Planner:
         self.estimator = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
         self.step_cost = step_cost
         self.max_trees = max_trees
-        self._trees: OrderedDict[bytes, _Tree] = OrderedDict()
+        self._trees: OrderedDict[GoalKey, _Tree] = OrderedDict()
         self._version: int | None = None  # of the counts that all below was made from
         self._edges: EdgeTable
         self._probs: FloatArray
@@ -131,7 +132,7 @@ class Planner:
 
         Args:
             start: A node's number, or an attribute vector.
-            goal: What is wanted, in any form ``AttributeSpace.goal`` reads.
+            goal: What is wanted, in any form ``AttributeSpace.goal_set`` reads.
             unknown_start: A vector that was never seen has no plan (``"none"``), or that of the
                 known node with the fewest different attributes that reaches the goal, and of
                 several the closest to it (``"nearest"``; ``plan.vectors[0]`` then tells which).
@@ -158,7 +159,7 @@ class Planner:
     def next_hops(
         self,
         nodes: npt.ArrayLike,
-        goals: npt.ArrayLike,
+        goals: GoalLike | Sequence[GoalLike],
         *,
         first_edge_probs: FirstEdgeProbs | None = None,
         memory: EpisodeMemory | None = None,
@@ -168,7 +169,7 @@ class Planner:
 
         Args:
             nodes: ``(n,)`` current nodes; -1, a vector never seen, has no next hop.
-            goals: ``(n, n_attributes)``, or one goal for all; -1 is free.
+            goals: ``(n, n_attributes)`` with -1 for free, a list of n goals, or one goal for all.
             first_edge_probs: Called once with the environments, sources and targets ``(m,)`` of all
                 edges out of the current nodes; gives the ``(m,)`` probabilities to use in the
                 estimator's place: what the states at hand know better than the average. An edge
@@ -186,7 +187,7 @@ class Planner:
         """
         self._refresh()
         numbers = self.counts.index.check_nodes(nodes, lowest=-1)
-        keys = self._keys(goals, len(numbers))
+        keys = goal_keys(self.counts.space, goals, len(numbers))
         if first_edge_probs is None and memory is None:
             hops = [
                 self._tree(key).next_nodes.item(node) if node >= 0 else -1
@@ -201,7 +202,7 @@ class Planner:
     def _best_first_edges(
         self,
         nodes: Places,
-        keys: list[bytes],
+        keys: list[GoalKey],
         envs: Places,
         first_edge_probs: FirstEdgeProbs | None,
         memory: EpisodeMemory | None,
@@ -284,28 +285,10 @@ class Planner:
         self._reversed = cost_matrix(self._edges, self._probs, self.step_cost).T.tocsr()
         self._version = self.counts.version
 
-    def _key(self, goal: GoalLike) -> bytes:
-        space = self.counts.space
-        # A goal that is an array of the space already is looked up as it is; a bad one finds
-        # nothing and is refused when its tree is to be grown.
-        if not (isinstance(goal, np.ndarray) and goal.dtype == space.dtype and goal.ndim == 1):
-            goal = space.goal(goal)
-        return goal.tobytes()
+    def _key(self, goal: GoalLike) -> GoalKey:
+        return goal_key(self.counts.space, goal)
 
-    def _keys(self, goals: npt.ArrayLike, n: int) -> list[bytes]:
-        space, rule = self.counts.space, "goals are rows of values, or one goal for all"
-        array = as_array(goals, rule=rule, kind=InvalidGoal)
-        if array.ndim != 2:
-            return [self._key(goals)] * n
-        if len(array) != n:
-            raise InvalidGraph(f"one goal for each of {n} nodes; received {len(array)}.")
-        if array.dtype != space.dtype or array.shape[1] != len(space):
-            return [self._key(goal) for goal in array]
-        whole_rows = np.dtype((np.void, array.shape[1] * array.itemsize))
-        keys: list[bytes] = np.ascontiguousarray(array).view(whole_rows)[:, 0].tolist()
-        return keys
-
-    def _tree(self, key: bytes) -> _Tree:
+    def _tree(self, key: GoalKey) -> _Tree:
         self._refresh()
         tree = self._trees.get(key)
         if tree is None:
@@ -316,9 +299,9 @@ class Planner:
             self._trees.move_to_end(key)
         return tree
 
-    def _grow_tree(self, key: bytes) -> _Tree:
+    def _grow_tree(self, key: GoalKey) -> _Tree:
         """Search backwards from every node that meets the goal: predecessors are next nodes."""
-        ends = self.counts.index.matching(np.frombuffer(key, self.counts.space.dtype))
+        ends = self.counts.index.matching(goal_of(self.counts.space, key))
         n_nodes = self.counts.n_nodes
         if ends.size == 0:
             return _Tree(np.full(n_nodes, np.inf), np.full(n_nodes, -1, np.int32))

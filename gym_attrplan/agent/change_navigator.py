@@ -11,7 +11,7 @@ from gym_attrplan.agent.fingerprints import fingerprints
 from gym_attrplan.agent.journey import BoolArray, Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.ways import Ways
-from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
 from gym_attrplan.graph.change_planner import ChangePlanner
@@ -78,7 +78,9 @@ class ChangeNavigator:
             observation: Nothing of it is needed: hops ask for changes, whatever the state.
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
-        wanted = self.outcomes.space.goal(goal)
+        wanted = self.outcomes.space.read_goal(goal)
+        if isinstance(wanted, GoalSet):
+            return self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
         if _holds(start, wanted)[0]:
             return self.changes.plan(start[0], wanted)
         nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1))

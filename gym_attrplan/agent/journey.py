@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.agent.trail import Trail
+from gym_attrplan.attributes import GoalSet
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph import EpisodeMemory
 
@@ -35,6 +36,8 @@ class Journey:
         tries: Which actions it tried where.
         n_pushes: Steps in which some hop was tried again with sampled actions.
         n_choices: Times that the forward model has chosen: the seed of its candidates.
+        asked: The set of descriptions that ``goals`` were chosen from; None for the
+            observations' own goals.
     """
 
     goals: IntArray
@@ -51,6 +54,7 @@ class Journey:
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
     n_pushes: int = 0
     n_choices: int = 0
+    asked: GoalSet | None = None
 
     @classmethod
     def go_on(

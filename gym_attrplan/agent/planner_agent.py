@@ -30,6 +30,7 @@ from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
+from gym_attrplan.agent.members import as_vector
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
@@ -46,7 +47,7 @@ from gym_attrplan.agent.worlds import (
     attribute_space,
     origin,
 )
-from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.attributes import FREE, GoalLike, GoalSet
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
@@ -448,6 +449,8 @@ class AttributePlannerAgent:
         state: Journey | None = None,
         episode_start: npt.ArrayLike | None = None,
         deterministic: bool = False,
+        *,
+        goal: GoalLike | None = None,
     ) -> tuple[npt.NDArray[Any], Journey]:
         """Plan, then act: the action of the hop policy towards the next node of the plan.
 
@@ -456,6 +459,8 @@ class AttributePlannerAgent:
             state: What the last call returned; None begins new journeys.
             episode_start: ``(n,)`` where an episode has just begun.
             deterministic: Whether to take the most likely action; a planner that samples samples.
+            goal: What to head for instead of the observation's ``desired_goal``, in any form that
+                ``AttributeSpace.goal_set`` reads, such as ``"ore>=3 or lamp"``.
 
         Returns:
             The action or actions, and the state to give to the next call.
@@ -464,7 +469,11 @@ class AttributePlannerAgent:
         n = len(batch["achieved_goal"])
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
+        asked = None if goal is None else self.attribute_space.goal_set(goal)
+        if asked is not None:
+            batch["desired_goal"] = self._headed_for(asked, batch["achieved_goal"], state, starts)
         journey = self.navigator.advance(state, batch, starts)
+        journey.asked = asked
         policy = HopPolicy(
             self.low_level,
             self.explorer,
@@ -474,11 +483,34 @@ class AttributePlannerAgent:
         actions = policy.act(batch, journey, deterministic=deterministic)
         return (actions[0] if single else actions), journey
 
+    def _headed_for(
+        self,
+        asked: GoalSet,
+        achieved: npt.NDArray[Any],
+        state: Journey | None,
+        starts: npt.NDArray[np.bool_],
+    ) -> npt.NDArray[Any]:
+        """``(n, n_attributes)`` which of the descriptions asked for each environment heads for."""
+        goals = [
+            state.goals[i]
+            if state is not None and state.asked == asked and not starts[i]
+            else as_vector(self.attribute_space, asked, here, self.navigator.plan)
+            for i, here in enumerate(achieved)
+        ]
+        return np.stack(goals)
+
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
-        """The plan from an observation to a goal, by default its own; None if there is none."""
+        """The plan from an observation to a goal; None if there is none.
+
+        Args:
+            observation: Where to begin.
+            goal: Where to go, in any form that ``AttributeSpace.goal_set`` reads; by default the
+                observation's own goal.
+        """
         batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
-        wanted = batch["desired_goal"][0] if goal is None else goal
         here, navigator = batch["achieved_goal"][0], self.navigator
+        wanted = batch["desired_goal"][0] if goal is None else goal
+        wanted = as_vector(self.attribute_space, wanted, here, navigator.plan)
         plan = navigator.plan(here, wanted, batch)
         if plan is None:
             advice.warn([advice.on_goal(self.counts, here, wanted)])

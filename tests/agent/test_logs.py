@@ -281,6 +281,22 @@ def test_a_plan_goes_through_what_each_press_flips(cloned):
     assert 0.9 < plan.success_prob < 1.0
 
 
+def test_a_goal_may_be_met_in_several_ways(cloned):
+    env, goal = make_env(), "lamp 0, not lamp 1, not lamp 2 or lamp 3, lamp 2, lamp 0"
+    asked = env.attribute_space.goal_set(goal)
+    observation, _ = env.reset(seed=2)
+    plan = cloned.plan(observation, goal)
+    assert asked.matches(plan.vectors[-1])
+    state, n_steps = None, 0
+    while not asked.matches(observation["achieved_goal"]) and n_steps < 100:
+        action, state = cloned.predict(observation, state, deterministic=True, goal=goal)
+        if n_steps == 0:
+            assert state.targets[0].tolist() == plan.changes[0].tolist()
+        observation, _, _, _, _ = env.step(int(action))
+        n_steps += 1
+    assert asked.matches(observation["achieved_goal"])
+
+
 def test_hops_are_explained(cloned):
     (line,) = [one for one in cloned.explain_hop("lamp 0, lamp 1") if "lamp 2" not in one]
     assert line == "changes: lamp 0, lamp 1; needs nothing; works 1.00"

@@ -1,0 +1,52 @@
+"""Which description of a goal set to head for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike, GoalSet
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph import Plan
+
+Planning = Callable[[IntArray, GoalLike], Plan | None]
+
+
+def as_vector(space: AttributeSpace, goal: GoalLike, here: IntArray, plan: Planning) -> IntArray:
+    """A goal that one vector can hold, and from here the best one of those that meet the set.
+
+    Args:
+        space: The attributes.
+        goal: What is asked for, in any form.
+        here: ``(n_attributes,)`` where the way begins.
+        plan: The best way from a description to a goal or a goal set; None if none is known.
+
+    Returns:
+        ``(n_attributes,)`` the values asked for, -1 for what is free.
+    """
+    wanted = space.read_goal(goal)
+    if not isinstance(wanted, GoalSet):
+        return wanted
+    way = None if wanted.matches(here) else plan(here, wanted)
+    return nearest_member(wanted, here if way is None else way.vectors[-1])
+
+
+def nearest_member(goal: GoalSet, description: IntArray) -> IntArray:
+    """What a description must have, or get, to meet a goal set with as few changes as can be.
+
+    Example:
+        >>> space = AttributeSpace({"ore": 41, "lamp": ["red", "green"]})
+        >>> nearest_member(space.goal_set("ore>=3, lamp=green or ore=40"), np.array([1, 1]))
+        array([3, 1])
+    """
+    best, fewest = np.full(len(description), FREE, description.dtype), np.inf
+    for alternative in goal.alternatives:
+        vector = np.full(len(description), FREE, description.dtype)
+        for i, allowed in alternative:
+            values = np.array(allowed)
+            vector[i] = values[np.abs(values - int(description[i])).argmin()]
+        n_changes = int(((vector != FREE) & (vector != description)).sum())
+        if n_changes < fewest:
+            best, fewest = vector, n_changes
+    return best

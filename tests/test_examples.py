@@ -97,3 +97,9 @@ def test_callbacks_leave_checkpoints_and_the_best_agent(example, tmp_path):
 def test_ones_own_environment_is_learned_in_a_minute(example, seed):
     result = example("own_env_in_40_lines").main(seed=seed)
     assert result.rate > 0.9
+
+
+@pytest.mark.slow
+def test_an_example_counts_the_patterns_that_an_agent_from_a_log_makes(example, capsys):
+    share = example("from_a_log").main(total_timesteps=TINY, n_tasks=4)
+    assert f"made {round(4 * share)} of 4 patterns" in capsys.readouterr().out

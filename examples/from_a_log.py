@@ -25,11 +25,13 @@ class LampRow(gym.Env):
     action_space = gym.spaces.Discrete(3)
 
     def reset(self, *, seed=None, options=None):
+        """All lamps are out."""
         super().reset(seed=seed)
         self.place, self.lamps = int(self.np_random.integers(N_LAMPS)), np.zeros(N_LAMPS, np.int8)
         return self._seen(), {}
 
     def step(self, action):
+        """Walk or press."""
         if action == PRESS:
             self.lamps[max(self.place - 1, 0) : self.place + 2] ^= 1
         else:

@@ -369,6 +369,7 @@ class AttributePlannerAgent:
         if n_updates is not None and n_updates < 1:
             raise InvalidOption(f"n_updates is at least 1; received {n_updates}.")
         recorded = cloning.read_log(self, log, describe)
+        self.trained_in = origin(self.env)
         if not (self.num_timesteps or len(self.hop_model) or self.options.names_policy_kwargs):
             self.options = replace(self.options, policy_kwargs=cloning.POLICY)
             self._set_up(self.env)
@@ -377,10 +378,11 @@ class AttributePlannerAgent:
         return self
 
     def explain_hop(self, change: GoalLike) -> list[str]:
-        """What the hops that bring about a change alter beside it, need and are worth, in words.
+        """What hops that bring about a change alter beside it, need, and are worth, in words.
 
         Args:
-            change: The values asked for; every kind of hop that could set one of them is named.
+            change: The attributes to change. There is a line for every kind of hop, of those that
+                a log has shown, that changes all of them.
         """
         wanted = self.attribute_space.goal(change) != FREE
         kinds = np.flatnonzero((self.hop_model.kinds[:, wanted] != 0).all(axis=1))

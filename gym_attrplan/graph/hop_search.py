@@ -175,7 +175,7 @@ class _Level(NamedTuple):
     words: Words
     keys: Keys
     parents: npt.NDArray[np.int32]
-    kinds: npt.NDArray[np.int16]
+    kinds: npt.NDArray[np.int32]
 
 
 class _Side:
@@ -223,7 +223,7 @@ class _Side:
         words = np.concatenate([part[0] for part in parts])
         parents = np.concatenate([part[1] for part in parts]).astype(np.int32)
         lengths = [len(part[0]) for part in parts]
-        kinds = np.repeat(np.array([part[2] for part in parts], np.int16), lengths)
+        kinds = np.repeat(np.array([part[2] for part in parts], np.int32), lengths)
         keys, first = np.unique(self._task.fields.keys(words), return_index=True)
         new = ~_in_sorted(keys, self.known) & ~_in_sorted(keys, self._closed)
         keys, first = keys[new], first[new]

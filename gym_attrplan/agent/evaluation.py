@@ -179,7 +179,8 @@ def evaluate_tasks(
         model: The agent or any SB3 model.
         venv: Worlds that end an episode on success; their step limit is the tasks'.
         n_tasks: How many tasks.
-        goals: What to ask for, in any form; each as often as any other.
+        goals: What to ask for, in any form that ``AttributeSpace.goal`` reads; each as often as any
+            other.
         seed: Of the worlds and goals.
         deterministic: Whether to take the likeliest actions.
         truth: Key of the infos that holds the true attributes, where a detector's word decides
@@ -218,7 +219,7 @@ def goals_to_ask(
     Args:
         model: The agent or any SB3 model.
         venv: The environments.
-        goals: What to ask for, in any form; None for tasks.
+        goals: What to ask for, in any form that ``AttributeSpace.goal`` reads; None for tasks.
         seed: Of the choice, where an agent knows very many descriptions.
 
     Raises:

@@ -19,9 +19,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Places: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-DOUBT = 2.0
-"""Failures added to every kind: what happened once is not taken for certain."""
-
 UNLIKELY = 1e-4
 """A value that should have been seen, and was not by a chance smaller than this, is ruled out."""
 
@@ -50,7 +47,7 @@ class HopModel:
         >>> model.record([[1, 0], [1, 1]] * 20, [[1, 1], [1, 0]] * 20, n_steps=10)
         >>> model.record([[0, 0], [0, 1]] * 20, [[1, 0], [1, 1]] * 20, n_steps=10)
         >>> print(model.explain(0))
-        changes: lamp; needs: door=open; works 0.95
+        changes: lamp; needs: door=open; works 0.98
     """
 
     def __init__(self, space: AttributeSpace) -> None:
@@ -123,8 +120,12 @@ class HopModel:
 
     @property
     def probs(self) -> FloatArray:
-        """``(n_kinds,)`` how surely each works where nothing rules it out."""
-        return self.n_hops / (self.n_hops + DOUBT)
+        """``(n_kinds,)`` how surely each works where nothing rules it out.
+
+        Of hops only those are seen that worked. This is the rule of succession for so many
+        successes and no failure: what happened once is not taken for certain.
+        """
+        return (self.n_hops + 1.0) / (self.n_hops + 2.0)
 
     def allowed(self) -> BoolArray:
         """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind."""

@@ -37,7 +37,7 @@ def test_lengths_are_means_and_one_hop_is_not_certain():
     model.record([[0, 0, 0]] * 2, [[1, 0, 0]] * 2, n_steps=[2, 6])
     model.record([[0, 0, 0]], [[0, 1, 0]], n_steps=3)
     assert model.n_steps.tolist() == [4.0, 3.0]
-    assert model.probs.tolist() == [0.5, 1 / 3]
+    assert model.probs.tolist() == [0.75, 2 / 3]
 
 
 def door_and_lamp(n):
@@ -59,10 +59,10 @@ def test_too_few_hops_rule_nothing_out():
 
 
 def test_a_kind_is_explained_in_words():
-    assert door_and_lamp(20).explain(0) == "changes: lamp; needs: door=open; works 0.95"
+    assert door_and_lamp(20).explain(0) == "changes: lamp; needs: door=open; works 0.98"
     model = HopModel(LAMPS)
     model.record([[0, 0, 0]] * 2, [[1, 1, 0]] * 2, n_steps=4)
-    assert model.explain(0) == "changes: a, b; needs nothing; works 0.50"
+    assert model.explain(0) == "changes: a, b; needs nothing; works 0.75"
 
 
 def test_what_was_counted_goes_through_a_file_of_arrays():

@@ -16,6 +16,7 @@ from torch import nn
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.logs import Describe, Log
 from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.self_imitation import next_time
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidData, InvalidOption
@@ -72,10 +73,8 @@ class Hops(NamedTuple):
         n, attributes = len(log), log.attributes
         moved = np.zeros(n, np.bool_)
         moved[:-1] = (attributes[1:] != attributes[:-1]).any(axis=1) & ~log.last[:-1]
-        times = np.arange(n)
-        change = np.minimum.accumulate(np.where(moved, times, n)[::-1])[::-1]
-        over = np.minimum.accumulate(np.where(log.last, times, n)[::-1])[::-1]
-        step = np.flatnonzero(change < over)
+        change = next_time(moved)
+        step = np.flatnonzero(change < next_time(log.last))
         if not len(step):
             raise InvalidData(
                 f"no attribute changes in the log's {n} states: there is no hop to learn. Choose "

@@ -221,8 +221,8 @@ class Past:
         order = np.arange(self._n_added - n, self._n_added) % self._size
         before, after = self._seen["achieved_goal"][order], self._after[order]
         now = np.arange(n)
-        change = _next_time(before != after)
-        over = _next_time(self._over[order])
+        change = next_time(before != after)
+        over = next_time(self._over[order])
         soon = (change <= over[:, :, None]) & (change < now[:, None, None] + HORIZON) & (change < n)
         step, env, column = np.nonzero(soon)
         then = change[step, env, column]
@@ -236,11 +236,11 @@ class Past:
         )
 
 
-def _next_time(happens: BoolArray) -> Places:
+def next_time(happens: BoolArray) -> Places:
     """When something happens next, this time counted; past the end for never.
 
     Example:
-        >>> _next_time(np.array([False, True, False]))
+        >>> next_time(np.array([False, True, False]))
         array([1, 1, 3])
     """
     n = len(happens)

@@ -19,8 +19,8 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 from gym_attrplan.agent import advice, cloning, storage, supervised
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
+from gym_attrplan.agent.building import build_navigator, build_practice
 from gym_attrplan.agent.change_navigator import ChangeNavigator
-from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_policy import HopPolicy
@@ -32,13 +32,10 @@ from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.members import as_vector
 from gym_attrplan.agent.navigator import Navigator
-from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.training import Training
-from gym_attrplan.agent.ways import Ways
 from gym_attrplan.agent.worlds import (
     SpacesOnly,
     Worlds,
@@ -51,7 +48,6 @@ from gym_attrplan.attributes import FREE, GoalLike, GoalSet
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
-from gym_attrplan.graph.hop_search import HopSearch
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
 from gym_attrplan.wrappers.origin import Origin
@@ -198,7 +194,7 @@ class AttributePlannerAgent:
         )
         self.outcomes = HopOutcomes(self.attribute_space)
         self.hop_model = HopModel(self.attribute_space)
-        self.hops = self._practice(venv)
+        self.hops = build_practice(self, venv)
         self.low_level: Any = build_low_level(
             options,
             self.hops,
@@ -216,34 +212,6 @@ class AttributePlannerAgent:
                 examples=self.examples,
                 rng=self.rng,
             )
-
-    def _practice(self, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
-        """The environments cut into hops."""
-        options = self.options
-        if options.asks_for_changes:
-            return PracticeVecEnv(
-                venv,
-                self.counts,
-                self.outcomes,
-                settings=PracticeSettings.given(
-                    explore_share=options.exploration_fraction,
-                    bonus_scale=options.bonus_scale,
-                    max_hop_steps=options.max_hop_steps,
-                ),
-                formula=EXPLORATIONS[options.exploration],
-                rng=self.rng,
-            )
-        assert options.max_hop_steps is not None  # neighbours have a default
-        return HopVecEnv(
-            venv,
-            self.counts,
-            self.attempts,
-            max_hop_steps=options.max_hop_steps,
-            step_penalty=options.step_penalty,
-            rng=self.rng,
-            examples=self.examples,
-            practice=options.practice,
-        )
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -521,25 +489,8 @@ class AttributePlannerAgent:
     @property
     def navigator(self) -> Navigator | ChangeNavigator:
         """What follows the plans; made anew when the graph or the options have changed."""
-        if self._navigator is None and isinstance(self.hops, PracticeVecEnv):
-            search = HopSearch(self.hop_model, max_seconds=self.planner_options.max_seconds)
-            self._navigator = ChangeNavigator(
-                self.outcomes,
-                self.planner_options,
-                ways=Ways(search) if len(self.hop_model) else None,
-                max_hop_steps=self.hops.lengths.limit,
-                episode_steps=self.hops.episode_steps or None,
-            )
         if self._navigator is None:
-            assert self.options.max_hop_steps is not None  # neighbours have a default
-            self._navigator = Navigator(
-                supervised.planning_graph(self.counts, self.imagined, self.planner_options.edges),
-                self.planner_options,
-                max_hop_steps=self.options.max_hop_steps,
-                continuum=isinstance(self.action_space, spaces.Box),
-                success_probs=self.success_model and self.success_model.predict,
-                foresight=supervised.foresight(self.low_level),
-            )
+            self._navigator = build_navigator(self)
         return self._navigator
 
     def set_planner(self, planner: str | PlannerOptions) -> None:

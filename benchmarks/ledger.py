@@ -31,6 +31,7 @@ PACKAGES = (
     "mujoco",
     "minigrid",
     "pettingzoo",
+    "ogbench",
 )
 
 

@@ -63,8 +63,8 @@ def read_data(folder: Path, size: str, seed: int, n_steps: int) -> dict[str, Any
 
 def imitate(agent: AttributePlannerAgent, data: dict[str, Any]) -> Any:
     """The rival: the same policy, told the lights of a later state instead of the next change."""
-    log = cloning.read_log(agent, data, lambda seen: lights(None, seen))
-    hops, rng = cloning.Hops.of(log), agent.rng
+    log, hops = cloning.read_log(agent, data, lambda seen: lights(None, seen))
+    rng = agent.rng
     end = np.flatnonzero(log.last)[np.searchsorted(np.flatnonzero(log.last), hops.step)]
     later = np.minimum(hops.step + rng.geometric(1.0 / MEAN_AHEAD, len(hops.step)), end)
     told = hops._replace(target=log.attributes[later], distance=np.ones(len(later), np.int64))

@@ -80,7 +80,10 @@ class ChangeNavigator:
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
         if isinstance(wanted, GoalSet):
-            return self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
+            plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
+            if plan is None and self.ways is not None:
+                plan = self.ways.plan_to_any(start[0], wanted)
+            return plan
         if _holds(start, wanted)[0]:
             return self.changes.plan(start[0], wanted)
         nodes, numbers = self._choose(start, wanted[None], EpisodeMemory(1))

@@ -10,16 +10,17 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.utils import obs_as_tensor
+from stable_baselines3.common.vec_env import VecNormalize
 from torch import nn
 
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.logs import Describe, Log
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.self_imitation import next_time
+from gym_attrplan.agent.trail import CAME_FROM
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import FREE, IntArray
-from gym_attrplan.error import InvalidData, InvalidOption
+from gym_attrplan.error import InvalidData, InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
 
@@ -54,6 +55,8 @@ class Hops(NamedTuple):
         step: ``(n_steps,)`` every state of the log that lies on a hop.
         distance: ``(n_steps,)`` after how many steps the change came.
         target: ``(n_steps, n_attributes)`` what changed then; -1 for what did not.
+        came_from: ``(n_steps, n_attributes)`` which description came before, as
+            :class:`~gym_attrplan.agent.trail.Trail` shows it.
     """
 
     starts: IntArray
@@ -62,6 +65,7 @@ class Hops(NamedTuple):
     step: Places
     distance: Places
     target: IntArray
+    came_from: IntArray
 
     @classmethod
     def of(cls, log: Log) -> Hops:
@@ -90,7 +94,17 @@ class Hops(NamedTuple):
             step=step,
             distance=then - step + 1,
             target=np.where(before != after, after, FREE).astype(attributes.dtype),
+            came_from=_came_from(log, moved)[step],
         )
+
+
+def _came_from(log: Log, moved: npt.NDArray[np.bool_]) -> IntArray:
+    """``(n, n_attributes)`` which description came before each state's: from 1, 0 for none."""
+    times = np.arange(len(log))
+    latest = np.maximum.accumulate(np.where(np.roll(moved, 1), times - 1, -1))
+    begun = np.maximum.accumulate(np.where(np.roll(log.last, 1) | (times == 0), times, -1))
+    known = latest >= begun
+    return np.where(known[:, None], log.attributes[latest].astype(np.int64) + 1, 0)
 
 
 class Cloning:
@@ -149,17 +163,23 @@ class Cloning:
         seen: dict[str, Any] = {key: part[steps] for key, part in self._log.observations.items()}
         seen["achieved_goal"] = self._log.attributes[steps]
         seen["desired_goal"] = self._hops.target[rows]
-        device = self._policy.device
-        observations = obs_as_tensor(seen, device)
+        assert isinstance(self._policy.observation_space, spaces.Dict)
+        if CAME_FROM in self._policy.observation_space.spaces:
+            seen[CAME_FROM] = self._hops.came_from[rows]
+        observations, _ = self._policy.obs_to_tensor(seen)  # images as the policy has them
         assert isinstance(observations, dict)
-        return observations, torch.as_tensor(self._log.actions[steps], device=device)
+        actions = torch.as_tensor(self._log.actions[steps], device=self._policy.device)
+        return observations, actions
 
     def _errors(self, seen: dict[str, torch.Tensor], actions: torch.Tensor) -> torch.Tensor:
         """``(n,)`` how far the policy is from what was done."""
         chosen = self._policy.get_distribution(seen)
         if not isinstance(self._policy.action_space, spaces.Box):
+            if isinstance(self._policy.action_space, spaces.MultiBinary):
+                actions = actions.float()
             errors: torch.Tensor = -chosen.log_prob(actions)
             return errors
+        actions = actions.flatten(1)
         normal: Any = chosen.distribution
         spread = torch.distributions.Normal(normal.mean.detach(), normal.scale)
         likely: torch.Tensor = spread.log_prob(actions)  # type: ignore[no-untyped-call]
@@ -184,13 +204,17 @@ class CanClone(Protocol):
     def logger(self) -> Logger:
         """Where figures go."""
 
+    def get_vec_normalize_env(self) -> VecNormalize | None:
+        """The wrapper that normalises observations, if there is one."""
 
-def read_log(agent: CanClone, source: Any, describe: Describe | None) -> Log:
-    """Recorded episodes that an agent can learn from.
+
+def read_log(agent: CanClone, source: Any, describe: Describe | None) -> tuple[Log, Hops]:
+    """Recorded episodes that an agent can learn from, and their hops.
 
     Raises:
         InvalidOption: If it cannot learn from any.
-        InvalidData: If they are not of its kind.
+        InvalidEnvironment: If what it sees is normalised.
+        InvalidData: If they are not of its kind, or no attribute ever changes.
     """
     policy = getattr(agent.low_level, "policy", None)
     if not agent.options.asks_for_changes or not isinstance(policy, ActorCriticPolicy):
@@ -199,22 +223,25 @@ def read_log(agent: CanClone, source: Any, describe: Describe | None) -> Log:
             f"actor and a critic (ppo, a2c, reinforce); this agent has hops={agent.options.hops!r} "
             f"and low_level={agent.options.low_level!r}."
         )
-    return Log.read(
+    if agent.get_vec_normalize_env() is not None:
+        raise InvalidEnvironment(
+            "a log holds what was seen as it was, and VecNormalize shows the agent something else. "
+            "Leave it out: the agent normalises numbers by itself."
+        )
+    log = Log.read(
         source,
         observation_space=agent.observation_space,
         action_space=agent.action_space,
         attribute_space=agent.attribute_space,
         describe=describe,
     )
+    return log, Hops.of(log)
 
 
-def learn_from_log(agent: CanClone, log: Log, *, n_updates: int | None, progress_bar: bool) -> None:
-    """Count the hops of a log, and have the agent's policy copy them.
-
-    Raises:
-        InvalidData: If no attribute ever changes in it.
-    """
-    hops = Hops.of(log)
+def learn_from_log(
+    agent: CanClone, log: Log, hops: Hops, *, n_updates: int | None, progress_bar: bool
+) -> None:
+    """Count the hops of a log, and have the agent's policy copy them."""
     agent.counts.record(hops.starts, hops.ends)
     agent.hop_model.record(hops.starts, hops.ends, n_steps=hops.n_steps)
     agent.hops.lengths.add(hops.n_steps)

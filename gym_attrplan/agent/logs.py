@@ -87,6 +87,7 @@ class Log:
                 or as ``achieved_goal`` of the observations.
 
         Raises:
+            InvalidAttributes: If a description does not belong to the attributes.
             InvalidData: If it is none of the forms, has no attributes, or an episode has other
                 spaces, numbers that are not finite, or a single state.
         """
@@ -151,22 +152,27 @@ def _read_npz(file: Path) -> dict[str, Array]:
 def _of_flat(arrays: Mapping[str, Any]) -> Iterator[Episode]:
     """Episodes one after another in the same arrays, with an array that says where they end."""
     whole = _of_mapping(arrays, "the log")
-    ends = [np.asarray(arrays[name], np.bool_) for name in ENDS if name in arrays]
+    after = _parts(arrays["next_observations"]) if "next_observations" in arrays else {}
+    ends = [np.asarray(arrays[name], np.bool_).ravel() for name in ENDS if name in arrays]
     if not ends:
         raise InvalidData(
             f"a log says where its episodes end, as one of {list(ENDS)}; received {list(arrays)}."
         )
     n = len(whole.actions)
-    lengths = {len(one) for one in [*ends, *whole.observations.values()]}
+    own = [] if whole.attributes is None else [whole.attributes]
+    lengths = {len(one) for one in [*ends, *whole.observations.values(), *after.values(), *own]}
     if lengths != {n}:
         raise InvalidData(f"the arrays of a log are equally long; received {lengths | {n}} rows.")
     last = np.flatnonzero(np.logical_or.reduce(ends))
     stops = np.unique([*(last + 1).tolist(), n])
     for start, stop in zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True):
         rows = slice(start, stop)
-        own = None if whole.attributes is None else whole.attributes[rows]
+        described = None if whole.attributes is None else whole.attributes[rows]
         seen = {key: part[rows] for key, part in whole.observations.items()}
-        yield Episode(seen, whole.actions[rows], own)
+        if described is None and after.keys() >= seen.keys():  # where the episode ended, too
+            ended = {key: after[key][stop - 1 : stop] for key in seen}
+            seen = {key: np.concatenate([part, ended[key]]) for key, part in seen.items()}
+        yield Episode(seen, whole.actions[rows], described)
 
 
 def _of_mapping(arrays: Mapping[str, Any], place: str) -> Episode:
@@ -180,6 +186,11 @@ def _of_mapping(arrays: Mapping[str, Any], place: str) -> Episode:
 
 def _of_buffer(buffer: ReplayBuffer) -> Iterator[Episode]:
     """What is in a replay buffer, environment by environment, the oldest step first."""
+    if buffer.optimize_memory_usage:
+        raise InvalidData(
+            "a replay buffer with optimize_memory_usage=True does not hold where episodes ended. "
+            "Record with a buffer that does."
+        )
     n_rows = buffer.buffer_size if buffer.full else buffer.pos
     order = (np.arange(n_rows) + (buffer.pos if buffer.full else 0)) % buffer.buffer_size
     seen, after = _parts(buffer.observations), _parts(buffer.next_observations)
@@ -228,7 +239,7 @@ def _checked_observations(
                 f"{shape}."
             )
         _check_finite(part, f"observation {key!r}", place)
-        checked[key] = part.astype(space.dtype, copy=False)
+        checked[key] = _cast(part, space.dtype, f"observation {key!r}", place)
     return checked
 
 
@@ -244,10 +255,11 @@ def _checked_actions(actions: Array, space: spaces.Space[Any], n_states: int, pl
             f"{place} has actions of shape {actions.shape[1:]}; the agent's have {space.shape}."
         )
     _check_finite(actions, "action", place)
-    padded = np.concatenate([actions, actions[:1]])[:n_states].astype(space.dtype)
-    bad = [not space.contains(one) for one in padded]
-    if any(bad):
-        step = bad.index(True)
+    padded = np.concatenate([actions, actions[:1]])[:n_states]
+    padded = _cast(padded, space.dtype, "action", place)
+    fine = _are_of(space, padded)
+    if not fine.all():
+        step = int(fine.argmin())
         raise InvalidData(
             f"step {step} of {place} has the action {padded[step]}; the agent's are of {space}."
         )
@@ -274,6 +286,29 @@ def _described(
             "observations' 'achieved_goal', or give a function that reads them from observations."
         )
     return space.check(found, source=f"the description in {place}", leading=(n_states,))
+
+
+def _cast(values: Array, dtype: Any, name: str, place: str) -> Array:
+    """Values as a space has them; what would become another number is refused."""
+    cast = values.astype(dtype, copy=False)
+    if cast.dtype.kind != "f":
+        same = np.asarray(cast == values).reshape(len(values), -1).all(axis=1)
+        if not same.all():
+            raise InvalidData(
+                f"step {int(same.argmin())} of {place} has an {name} of {values.dtype} that "
+                f"{cast.dtype} cannot hold. Give it as the environment does."
+            )
+    return cast
+
+
+def _are_of(space: spaces.Space[Any], actions: Array) -> npt.NDArray[np.bool_]:
+    """``(n,)`` which actions belong to a space."""
+    if isinstance(space, spaces.Box):
+        within = np.asarray((actions >= space.low) & (actions <= space.high))
+        return np.asarray(within.reshape(len(actions), -1).all(axis=1))
+    if isinstance(space, spaces.Discrete):
+        return np.asarray((actions >= space.start) & (actions < space.start + space.n))
+    return np.array([space.contains(one) for one in actions], np.bool_)
 
 
 def _check_finite(values: Array, name: str, place: str) -> None:

@@ -40,13 +40,18 @@ def nearest_member(goal: GoalSet, description: IntArray) -> IntArray:
         >>> nearest_member(space.goal_set("ore>=3, lamp=green or ore=40"), np.array([1, 1]))
         array([3, 1])
     """
-    best, fewest = np.full(len(description), FREE, description.dtype), np.inf
+    members = nearest_members(goal, description)
+    n_changes = [((one != FREE) & (one != description)).sum() for one in members]
+    return members[int(np.argmin(n_changes))]
+
+
+def nearest_members(goal: GoalSet, description: IntArray) -> list[IntArray]:
+    """The same for each alternative of the set."""
+    members = []
     for alternative in goal.alternatives:
         vector = np.full(len(description), FREE, description.dtype)
         for i, allowed in alternative:
             values = np.array(allowed)
             vector[i] = values[np.abs(values - int(description[i])).argmin()]
-        n_changes = int(((vector != FREE) & (vector != description)).sum())
-        if n_changes < fewest:
-            best, fewest = vector, n_changes
-    return best
+        members.append(vector)
+    return members

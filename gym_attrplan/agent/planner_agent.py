@@ -331,17 +331,19 @@ class AttributePlannerAgent:
         Raises:
             InvalidOption: If the agent's hops ask for neighbours, its algorithm has no policy of
                 actor and critic (``ppo``, ``a2c``, ``reinforce``), or there is nothing to do.
+            InvalidEnvironment: If a wrapper normalises what the agent sees: the log is not.
             InvalidData: If the log has none of these forms, other spaces, numbers that are not
                 finite, episodes of one state, or no change of an attribute.
+            InvalidAttributes: If a description does not belong to the attributes.
         """
         if n_updates is not None and n_updates < 1:
             raise InvalidOption(f"n_updates is at least 1; received {n_updates}.")
-        recorded = cloning.read_log(self, log, describe)
+        recorded, hops = cloning.read_log(self, log, describe)
         self.trained_in = origin(self.env)
         if not (self.num_timesteps or len(self.hop_model) or self.options.names_policy_kwargs):
             self.options = replace(self.options, policy_kwargs=cloning.POLICY)
             self._set_up(self.env)
-        cloning.learn_from_log(self, recorded, n_updates=n_updates, progress_bar=progress_bar)
+        cloning.learn_from_log(self, recorded, hops, n_updates=n_updates, progress_bar=progress_bar)
         self._navigator = None
         return self
 
@@ -461,9 +463,10 @@ class AttributePlannerAgent:
         starts: npt.NDArray[np.bool_],
     ) -> npt.NDArray[Any]:
         """``(n, n_attributes)`` which of the descriptions asked for each environment heads for."""
+        kept = state is not None and state.asked == asked and len(state.goals) == len(achieved)
         goals = [
             state.goals[i]
-            if state is not None and state.asked == asked and not starts[i]
+            if state is not None and kept and not starts[i]
             else as_vector(self.attribute_space, asked, here, self.navigator.plan)
             for i, here in enumerate(achieved)
         ]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.agent.members import nearest_members
+from gym_attrplan.attributes import GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import Plan
 from gym_attrplan.graph.hop_search import HopSearch, Way
@@ -27,6 +29,7 @@ class Ways:
     def __init__(self, search: HopSearch) -> None:
         self.search = search
         self._known: dict[tuple[bytes, bytes], int] = {}
+        self._lost: set[tuple[bytes, bytes]] = set()
         self._version = -1
 
     def next_kind(self, description: IntArray, goal: IntArray, failures: Failures) -> int:
@@ -36,18 +39,24 @@ class Ways:
             description: Where to begin.
             goal: Where to go.
             failures: ``(n,)`` kinds → how often they were asked for here in this episode. What was
-                gives way to what was not, if that leads to the goal as well.
+                asked for less often comes first, if it leads to the goal as well.
         """
         self._forget_if_changed()
-        kind = self._known.get((goal.tobytes(), description.tobytes()), -1)
+        place = goal.tobytes(), description.tobytes()
+        kind = self._known.get(place, -1)
         kinds = np.arange(len(self.search.model))
         failed = failures(kinds)
         if kind >= 0 and not failed[kind]:
             return kind
-        way = self.search.find(description, goal, banned=np.flatnonzero(failed))
-        if (way is None or not way.reached) and failed.any():
-            way = self.search.find(description, goal, banned=np.flatnonzero(failed > failed.min()))
+        if place in self._lost:
+            return -1
+        way = None
+        for most in np.unique(failed).tolist():  # what was asked for least comes first
+            way = self.search.find(description, goal, banned=np.flatnonzero(failed > most))
+            if way is not None and way.reached:
+                break
         if way is None or not len(way.kinds):
+            self._lost.add(place)
             return -1
         self._remember(description, goal, way, but_first=bool(failed.any()))
         return int(way.kinds[0])
@@ -72,6 +81,12 @@ class Ways:
             changes=asked,
         )
 
+    def plan_to_any(self, description: IntArray, goals: GoalSet) -> Plan | None:
+        """The cheapest of the plans to what is nearest in each alternative; None if none is."""
+        nearest = nearest_members(goals, np.asarray(description))
+        plans = [plan for goal in nearest if (plan := self.plan(description, goal)) is not None]
+        return min(plans, key=lambda plan: plan.cost, default=None)
+
     def _vectors(self, description: IntArray, way: Way) -> IntArray:
         """``(n_hops + 1, n_attributes)`` the descriptions on a way."""
         model = self.search.model
@@ -95,3 +110,4 @@ class Ways:
         if self._version != self.search.model.version:
             self._version = self.search.model.version
             self._known.clear()
+            self._lost.clear()

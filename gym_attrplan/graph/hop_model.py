@@ -22,6 +22,9 @@ Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 UNLIKELY = 1e-4
 """A value that should have been seen, and was not by a chance smaller than this, is ruled out."""
 
+ODD = 0.1
+"""A kind seen in less than this share of the hops that others have is doubted."""
+
 RARE = 0.05
 """A value seen in at least this share of the expected cases is not ruled out."""
 
@@ -56,6 +59,8 @@ class HopModel:
         self._kinds = NodeIndex(space)
         self._seen = np.zeros((0, len(space), int(space.sizes.max())))
         self._steps = np.zeros(0)
+        self._allowed = np.zeros(self._seen.shape, np.bool_)
+        self._allowed_version = -1
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -123,19 +128,44 @@ class HopModel:
         """``(n_kinds,)`` how surely each works where nothing rules it out.
 
         Of hops only those are seen that worked. This is the rule of succession for so many
-        successes and no failure: what happened once is not taken for certain.
+        successes and no failure, less for kinds that are far rarer than others: two changes that
+        happened to fall together, or attributes that were read wrongly.
         """
-        return (self.n_hops + 1.0) / (self.n_hops + 2.0)
+        n = self.n_hops
+        ordered = np.sort(n)
+        typical = ordered[np.searchsorted(ordered.cumsum(), n.sum() / 2.0)] if len(n) else 1.0
+        return (n + 1.0) / (n + 2.0) * np.minimum(1.0, n / (ODD * typical))
 
     def allowed(self) -> BoolArray:
-        """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind."""
+        """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind.
+
+        Beside what was ruled out, an attribute goes only up or down as it was seen to, and one with
+        words for values changes only from those that were seen.
+        """
+        if self._allowed_version != self.version:
+            self._allowed, self._allowed_version = self._find_allowed(), self.version
+        return self._allowed
+
+    def _find_allowed(self) -> BoolArray:
         n = self.n_hops[:, None, None]
         share = self._seen.sum(axis=0) / max(self.n_hops.sum(), 1.0)
         expected = n * share
         # The chance to see a value so often or less, if hops of a kind began anywhere.
         chance = betainc(np.maximum(n - self._seen, 1e-9), self._seen + 1.0, 1.0 - share)
         allowed: BoolArray = (self._seen > RARE * expected) | (chance > UNLIKELY)
-        return allowed
+        return allowed & self._directions()
+
+    def _directions(self) -> BoolArray:
+        """Values from which an attribute would change as it was seen to, or not at all."""
+        sizes, seen = self.space.sizes[:, None], self._seen > 0
+        values, kinds = np.arange(seen.shape[2]), self.kinds[:, :, None].astype(np.int64)
+        up: BoolArray = np.asarray((values + kinds) % sizes > values)
+        rises: BoolArray = np.asarray((seen & up).any(axis=2, keepdims=True))
+        falls: BoolArray = np.asarray((seen & ~up).any(axis=2, keepdims=True))
+        fine = np.where(up, rises, falls)
+        worded = np.array([name in self.space.words for name in self.space.names])
+        fine = np.where(worded[:, None], seen, fine)
+        return np.asarray((kinds == 0) | fine, np.bool_)
 
     def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:
         """``(n, n_attributes)`` what to ask for: the new values, -1 for what may be as it likes."""

@@ -22,6 +22,9 @@ Places: TypeAlias = npt.NDArray[np.int64]
 MAX_STATES = 24_000_000
 """Descriptions that a search may hold, of both directions together."""
 
+_MAX_NEAR = 100_000
+"""So many descriptions are looked at for the nearest, where the goal is out of reach."""
+
 _MAX_ROOTS = 4_096
 """A goal that as many descriptions meet, or fewer, is searched from as well as for."""
 
@@ -42,9 +45,9 @@ class Way:
 class HopSearch:
     """Searches over imagined descriptions, in batches: forward from here, backward from the goal.
 
-    Ways are ordered by what they cost: -log of each hop's probability, and its time. Hops whose
-    order does not matter are tried in one order only, and attributes that neither the goal nor any
-    hop asks about are left out.
+    Ways are ordered by what they cost: -log of each hop's probability, and its time, in multiples
+    of what the cheapest hop costs. Hops whose order does not matter are tried in one order only,
+    and attributes that neither the goal nor any hop asks about are left out.
 
     Args:
         model: The kinds of hops; the search follows its changes.
@@ -55,8 +58,8 @@ class HopSearch:
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
         >>> model = HopModel(AttributeSpace(["a", "b", "c"]))
-        >>> model.record([[0, 0, 0]] * 9, [[1, 1, 0]] * 9, n_steps=5)
-        >>> model.record([[0, 0, 0]] * 9, [[0, 1, 1]] * 9, n_steps=5)
+        >>> model.record([[0, 0, 0], [1, 1, 0]] * 9, [[1, 1, 0], [0, 0, 0]] * 9, n_steps=5)
+        >>> model.record([[0, 0, 0], [0, 1, 1]] * 9, [[0, 1, 1], [0, 0, 0]] * 9, n_steps=5)
         >>> HopSearch(model).find([0, 0, 0], "a, not b, c").kinds
         array([0, 1])
     """
@@ -83,7 +86,8 @@ class HopSearch:
         Args:
             start: Where to begin.
             goal: Where to go.
-            banned: Kinds that shall not be the first.
+            banned: Kinds that shall not be the first. A way that comes by the start again is not
+                found then.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -216,6 +220,8 @@ class _Side:
         """Take in the descriptions that come next; None if there are no more."""
         if self.levels:
             self._expand(self.levels[self.distance], deadline)
+            if time.monotonic() > deadline:  # what is waiting is not complete
+                return None
         if not self._waiting:
             return None
         self.distance = min(self._waiting)
@@ -290,20 +296,32 @@ class _BothWays:
     def run(self) -> Way | None:
         """The way found, or the nearest description."""
         forward, backward = self._forward, self._backward
+        forward.settle(math.inf)  # the start itself: an answer needs one
+        both = backward is not None
         while not self._is_done():
             side = forward
-            if backward is not None and backward.size < forward.size:
+            if both and backward is not None and backward.size < forward.size:
                 side = backward
             level = side.settle(self._deadline)
-            if level is None:
+            if level is not None:
+                self._meet(side, level)
+            elif side is backward:  # all that leads to the goal is known: look for what is nearest
+                both = False
+                self._max_states = min(self._max_states, len(backward.known) + _MAX_NEAR)
+            else:
                 break
-            self._meet(side, level)
         return self._answer()
 
     def _is_done(self) -> bool:
-        far = self._forward.distance + (self._backward.distance if self._backward else 0)
-        if self._best is not None and self._best[0] <= far:
-            return True
+        if self._best is not None:
+            cost = self._best[0]
+            if self._backward is None:
+                return True
+            # A cheaper way would cross in one hop from what one side knows to what the other does.
+            weights = self._task.weights
+            heaviest = int(weights[weights <= cost].max())
+            if cost <= self._forward.distance + self._backward.distance + 2 - heaviest:
+                return True
         held = len(self._forward.known) + (len(self._backward.known) if self._backward else 0)
         return held > self._max_states or time.monotonic() > self._deadline
 

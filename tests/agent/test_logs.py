@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from stable_baselines3.common.buffers import DictReplayBuffer
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
 
 from gym_attrplan import AttributePlannerAgent, AttributeSpace, AttributeWrapper
 from gym_attrplan.agent import cloning
 from gym_attrplan.agent.cloning import Hops
 from gym_attrplan.agent.logs import Log
-from gym_attrplan.error import InvalidData, InvalidOption
+from gym_attrplan.error import InvalidData, InvalidEnvironment, InvalidOption
 
 N_LAMPS = 4
 
@@ -173,6 +175,7 @@ NOT_FINITE = np.where(np.arange(8)[:, None] == 5, np.nan, np.zeros((8, 5)))
         (spoiled(observations=np.zeros((8, 4))), r"episode 1 .* of shape \(4,\); .* \(5,\)"),
         (spoiled(observations=NOT_FINITE), "step 5 of episode 1 .* not finite"),
         (spoiled(actions=np.zeros(4, int)), "episode 1 of the log has 4 actions for 8 states"),
+        (spoiled(actions=np.full(7, 1.5)), "step 0 of episode 1 .* action of float64 that int64"),
         (spoiled(actions=np.full(7, 3)), "step 0 of episode 1 of the log has the action 3"),
         (
             spoiled(observations=np.zeros((1, 5)), actions=np.zeros(0, int)),
@@ -210,6 +213,13 @@ def test_agents_that_cannot_copy_say_so(options):
         agent.learn_from(play(2, 20), describe=describe)
 
 
+def test_a_wrapper_that_normalises_what_is_seen_is_refused():
+    venv = VecNormalize(make_vec_env(make_env, 1), norm_obs_keys=["observation"])
+    agent = AttributePlannerAgent("MultiInputPolicy", venv)
+    with pytest.raises(InvalidEnvironment, match="VecNormalize shows the agent something else"):
+        agent.learn_from(play(2, 20), describe=describe)
+
+
 def test_no_update_at_all_is_refused():
     agent = AttributePlannerAgent("MultiInputPolicy", make_env())
     with pytest.raises(InvalidOption, match="n_updates is at least 1; received 0"):
@@ -230,6 +240,15 @@ def test_hops_are_cut_where_attributes_change():
     assert hops.step.tolist() == [0, 1, 2, 3, 5]
     assert hops.distance.tolist() == [2, 1, 2, 1, 1]
     assert hops.target.tolist() == [[1, -1], [1, -1], [-1, 1], [-1, 1], [-1, 1]]
+    assert hops.came_from.tolist() == [[0, 0], [0, 0], [1, 1], [1, 1], [0, 0]]
+
+
+def test_where_an_episode_ended_is_part_of_it_if_the_log_says_so():
+    arrays = flat(play(2, 7))
+    ends = np.concatenate([one["observations"][1:] for one in play(2, 7)])
+    log = read({**arrays, "next_observations": ends})
+    assert np.flatnonzero(log.last).tolist() == [7, 15]
+    assert (log.observations["observation"][7] == ends[6]).all()
 
 
 # --- the agent ----------------------------------------------------------------------------------
@@ -330,8 +349,57 @@ def test_a_log_that_is_refused_leaves_the_agent_as_it_was():
     agent = AttributePlannerAgent("MultiInputPolicy", make_env(), seed=0)
     with pytest.raises(InvalidData):
         agent.learn_from(spoiled(actions=np.full(7, 3)), describe=describe)
+    still = [{"observations": np.zeros((5, 5)), "actions": np.zeros(4, int)}]
+    with pytest.raises(InvalidData, match="no attribute changes"):
+        agent.learn_from(still, describe=describe)
     assert len(agent.hop_model) == 0
     assert not agent.options.policy_kwargs
+
+
+class Picture(gym.ObservationWrapper):
+    """The lamps as an image of so many rows, columns and colours."""
+
+    def __init__(self, shape, env=None):
+        super().__init__(env or Lamps())
+        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+
+    def observation(self, observation):
+        picture = np.zeros(self.observation_space.shape, np.uint8)
+        picture[:5, 0, 0] = observation
+        return picture
+
+
+@pytest.mark.parametrize("shape", [(7, 7, 3), (36, 36, 3)])
+def test_pictures_are_copied_from_as_they_were_recorded(shape):
+    def read_lamps(env, picture):
+        return picture[..., 1:5, 0, 0].astype(int)
+
+    env = AttributeWrapper(Picture(shape), ["a", "b", "c", "d"], read_lamps)
+    seen = [
+        np.stack([Picture(shape).observation(one) for one in part["observations"]])
+        for part in play(2, 30)
+    ]
+    log = [{**part, "observations": one} for part, one in zip(play(2, 30), seen, strict=True)]
+    agent = AttributePlannerAgent("MultiInputPolicy", env, seed=0, policy_kwargs=SMALL)
+    agent.learn_from(log, describe=lambda pictures: read_lamps(None, pictures), n_updates=3)
+    observation, _ = env.reset(seed=0, options={"goal": "a"})
+    assert agent.predict(observation, deterministic=True)[0] in range(3)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [spaces.MultiBinary(3), spaces.MultiDiscrete([2, 3]), spaces.Box(-1, 1, (2, 2), np.float32)],
+    ids=lambda space: type(space).__name__,
+)
+def test_actions_of_every_kind_are_copied(space):
+    env = Lamps()
+    env.action_space = space
+    env = AttributeWrapper(env, [f"lamp {i}" for i in range(N_LAMPS)], lamps_of)
+    log = [{**one, "actions": np.stack([space.sample() for _ in range(30)])} for one in play(2, 30)]
+    agent = AttributePlannerAgent("MultiInputPolicy", env, seed=0, policy_kwargs=SMALL)
+    agent.learn_from(log, describe=describe, n_updates=3)
+    observation, _ = env.reset(seed=0, options={"goal": "lamp 0"})
+    assert space.contains(agent.predict(observation, deterministic=True)[0])
 
 
 def test_learning_goes_on_in_the_environment(cloned, tmp_path):

@@ -54,14 +54,39 @@ def test_what_should_have_been_seen_and_was_not_rules_a_kind_out():
     assert allowed[1].tolist() == [[True, False], [True, True]]
 
 
-def test_too_few_hops_rule_nothing_out():
-    assert door_and_lamp(2).allowed().all()
+def test_too_few_hops_rule_nothing_out_that_they_do_not_change():
+    allowed = door_and_lamp(2).allowed()
+    assert allowed[0].all()
+    assert allowed[1].tolist() == [[True, False], [True, True]]  # nobody has seen the door lock
+
+
+def test_numbers_go_only_the_way_that_was_seen():
+    model = HopModel(AttributeSpace({"ore": 6}))
+    model.record([[3], [4]], [[2], [3]], n_steps=1)
+    assert model.allowed().tolist() == [[[False, True, True, True, True, True]]]
+    model.record([[0]], [[5]], n_steps=1)
+    assert model.allowed().all()
+
+
+def test_words_change_only_from_those_that_were_seen():
+    model = HopModel(AttributeSpace({"room": ["hall", "cellar", "attic"]}))
+    model.record([[0]], [[1]], n_steps=1)
+    assert model.allowed().tolist() == [[[True, False, False]]]
+
+
+def test_a_kind_far_rarer_than_others_is_doubted():
+    model = HopModel(LAMPS)
+    for i in range(3):
+        model.record([[0, 0, 0]] * 500, [np.eye(3, dtype=int)[i]] * 500, n_steps=5)
+    model.record([[0, 0, 0]], [[1, 1, 1]], n_steps=5)
+    assert model.probs[:3].tolist() == pytest.approx([501 / 502] * 3)
+    assert model.probs[3] == pytest.approx(2 / 3 / 50)
 
 
 def test_a_kind_is_explained_in_words():
     assert door_and_lamp(20).explain(0) == "changes: lamp; needs: door=open; works 0.98"
     model = HopModel(LAMPS)
-    model.record([[0, 0, 0]] * 2, [[1, 1, 0]] * 2, n_steps=4)
+    model.record([[0, 0, 0], [1, 1, 1]], [[1, 1, 0], [0, 0, 1]], n_steps=4)
     assert model.explain(0) == "changes: a, b; needs nothing; works 0.75"
 
 

@@ -125,6 +125,41 @@ def test_a_rare_kind_gives_way_to_two_sure_ones():
     assert sorted(HopSearch(model).find([0, 0], "a, b").kinds.tolist()) == [0, 1]
 
 
+def cheapest(model, weights, start, goal):
+    """The least that a way costs, by relaxing everything until nothing changes."""
+    costs, changed = {tuple(start): 0}, True
+    while changed:
+        changed = False
+        for here, cost in list(costs.items()):
+            for kind, added in enumerate(model.kinds):
+                there = tuple(((np.array(here) + added) % model.space.sizes).tolist())
+                if cost + weights[kind] < costs.get(there, np.inf):
+                    costs[there], changed = cost + weights[kind], True
+    return costs.get(tuple(goal))
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(), st.data())
+def test_a_way_costs_as_little_as_can_be(problem, data):
+    sizes, kinds, _, start, goal = problem
+    goal = [max(value, 0) for value in goal]
+    model = model_of(sizes, kinds)
+    search = HopSearch(model)
+    search.find(start, goal)  # so that the search follows its model
+    search._weights = np.array([data.draw(st.integers(1, 9)) for _ in kinds])
+    way, least = search.find(start, goal), cheapest(model, search._weights, start, goal)
+    if least is None:
+        assert way is None or not way.reached
+    else:
+        assert way.reached
+        assert search._weights[way.kinds].sum() == least
+
+
+def test_no_time_at_all_is_no_way():
+    model = model_of([2, 2], [[1, 0], [0, 1]])
+    assert HopSearch(model, max_seconds=1e-9).find([0, 0], "x0, x1") is None
+
+
 def test_a_banned_kind_is_not_the_first():
     model = model_of([2, 2], [[1, 0], [0, 1]])
     search = HopSearch(model)

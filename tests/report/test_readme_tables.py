@@ -320,3 +320,21 @@ def test_the_training_of_ours_beside_the_rivals_of_the_build_order_is_told():
     beside = RESULTS.find(Source("baselines", SMALL, "counts", "ap", 3_000_000))
     assert f"a third training of ours solved {beside.percent:.1f}%" in README
     assert len(beside.lines) == 1
+
+
+LOGS = (ROOT / "docs" / "logs.rst").read_text()
+PUZZLES = re.findall(r"\* - puzzle (\dx\d)\n     - (.*)%\n", LOGS)
+
+
+@pytest.mark.parametrize(("size", "solved"), PUZZLES)
+def test_the_puzzles_equal_the_raw_results(size, solved):
+    tasks = [f"task {i}" for i in range(1, 6)]
+    sources = [Source("offline", f"puzzle-{size}-play", task, "ap", 100_000) for task in tasks]
+    lines = [line for source in sources for line in RESULTS.find(source).lines]
+    assert {line["n"] for line in lines} == {20}
+    share = sum(line["successes"] for line in lines) / sum(line["n"] for line in lines)
+    assert solved == f"{100 * share:.1f}"
+
+
+def test_the_docs_have_a_table_of_puzzles():
+    assert PUZZLES

@@ -56,6 +56,8 @@ def read_data(folder: Path, size: str, seed: int, n_steps: int) -> dict[str, Any
     names = ("observations", "actions", "terminals")
     with np.load(folder / f"puzzle-{size}-{seed}.npz") as arrays:
         data = {name: arrays[name] for name in names}
+    if len(data["terminals"]) < n_steps:
+        raise SystemExit(f"the log of {size}, seed {seed}, has fewer than {n_steps:,} steps")
     last = np.flatnonzero(data["terminals"])
     n_rows = int(last[: max(1, round(n_steps * len(last) / len(data["terminals"])))][-1]) + 1
     return {name: array[:n_rows] for name, array in data.items()}

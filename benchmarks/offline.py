@@ -22,7 +22,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import ogbench
 import torch
 from ledger import append
 
@@ -46,6 +45,8 @@ def lights(env: Any, observation: Any) -> Any:
 
 def make_puzzle(size: str) -> gym.Env[Any, Any]:
     """The puzzle with its lights as attributes."""
+    import ogbench
+
     env = ogbench.make_env_and_datasets(f"puzzle-{size}-play-v0", env_only=True)
     rows, columns = map(int, size.split("x"))
     return AttributeWrapper(env, [f"light {i}" for i in range(rows * columns)], lights)

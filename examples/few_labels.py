@@ -3,7 +3,7 @@
 ``python examples/few_labels.py`` shows a detector 300 of the taxi's 500 pictures with their labels,
 and trains two agents for 500,000 steps each: one believes the detector, the other is told the
 truth. Both are asked for the passenger anywhere: the detector, wrong on 0.5% of the pictures
-without a label, brings 82.5% of 200 tasks, the truth 100.0%. The truth decides what is solved.
+without a label, brings 82.0% of 200 tasks, the truth 100.0%. The truth decides what is solved.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class HopSearch:
         model: The kinds of hops; the search follows its changes.
         discount: What a goal is worth that is a step further away.
         max_seconds: How long a search may take before it answers with the nearest it has found.
-        max_states: How many descriptions it may hold.
+        max_states: How many descriptions it may hold, and how many may wait to be looked at.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -190,6 +190,7 @@ class _Side:
         roots: ``(n, n_columns)`` where it begins.
         sign: 1 forward, -1 backward.
         banned: Kinds, as the task numbers them, that do not come first.
+        max_waiting: How many descriptions may wait to be taken in, some of them twice.
         closed: A description that is never entered; None for none.
     """
 
@@ -199,6 +200,7 @@ class _Side:
         roots: IntArray,
         *,
         sign: int,
+        max_waiting: int,
         banned: frozenset[int] = frozenset(),
         closed: Keys | None = None,
     ) -> None:
@@ -207,6 +209,7 @@ class _Side:
         self.distance = -1
         self._task, self._sign, self._banned = task, sign, banned
         self._closed = np.zeros(0, np.uint64) if closed is None else closed
+        self._max_waiting = max_waiting
         self._waiting: dict[int, list[tuple[Words, Places, int]]] = defaultdict(list)
         none = np.full(len(roots), -1)
         self._waiting[0].append((task.fields.pack(roots), none, -1))
@@ -218,10 +221,8 @@ class _Side:
 
     def settle(self, deadline: float) -> _Level | None:
         """Take in the descriptions that come next; None if there are no more."""
-        if self.levels:
-            self._expand(self.levels[self.distance], deadline)
-            if time.monotonic() > deadline:  # what is waiting is not complete
-                return None
+        if self.levels and not self._expand(self.levels[self.distance], deadline):
+            return None  # what is waiting is not complete
         if not self._waiting:
             return None
         self.distance = min(self._waiting)
@@ -239,16 +240,18 @@ class _Side:
         self.known.sort(kind="stable")  # two sorted runs are merged
         return level
 
-    def _expand(self, level: _Level, deadline: float) -> None:
+    def _expand(self, level: _Level, deadline: float) -> bool:
+        """See where every hop leads from a level; False if there is no time or room for it."""
         task = self._task
+        n_waiting = sum(len(part[0]) for parts in self._waiting.values() for part in parts)
         # Hops whose order does not matter come last, and by their numbers.
         in_order = (level.kinds >= 0) & task.free_order[level.kinds]
         if self._banned:  # what may not come first may come after any first hop
             in_order &= level.parents != 0
         last = np.where(in_order, level.kinds, -1)
         for kind, weight in enumerate(task.weights.tolist()):
-            if time.monotonic() > deadline:
-                return
+            if time.monotonic() > deadline or n_waiting > self._max_waiting:
+                return False
             if self.distance == 0 and kind in self._banned:
                 continue
             latest = kind - task.undoes_itself[kind] if task.free_order[kind] else -1
@@ -264,6 +267,8 @@ class _Side:
             if len(words):
                 reached = (words, level.first + rows[fits], kind)
                 self._waiting[self.distance + weight].append(reached)
+                n_waiting += len(words)
+        return True
 
     def trace(self, number: int) -> list[int]:
         """The kinds of hops from a root to a description, the first one first."""
@@ -287,10 +292,11 @@ class _BothWays:
         start = here[task.fields.columns][None]
         key = task.fields.keys(task.fields.pack(start))
         avoided = frozenset(np.flatnonzero(np.isin(task.numbers, list(banned))).tolist())
-        self._forward = _Side(task, start, sign=1, banned=avoided)
-        roots = task.roots()
-        closed = key if avoided else None
-        self._backward = None if roots is None else _Side(task, roots, sign=-1, closed=closed)
+        room, closed = search.max_states, key if avoided else None
+        self._forward = _Side(task, start, sign=1, max_waiting=room, banned=avoided)
+        self._backward = None
+        if (roots := task.roots()) is not None:
+            self._backward = _Side(task, roots, sign=-1, max_waiting=room, closed=closed)
         self._best: tuple[int, int, int] | None = None
 
     def run(self) -> Way | None:
@@ -305,7 +311,7 @@ class _BothWays:
             level = side.settle(self._deadline)
             if level is not None:
                 self._meet(side, level)
-            elif side is backward:  # all that leads to the goal is known: look for what is nearest
+            elif side is backward:  # nothing more leads to the goal: look for what is nearest
                 both = False
                 self._max_states = min(self._max_states, len(backward.known) + _MAX_NEAR)
             else:

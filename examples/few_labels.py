@@ -65,8 +65,8 @@ def main(
     print(f"wrong on {wrong.mean():.1%} of the pictures without a label")
     results = {}
     for name, values in {"detector": believed, "truth": truth}.items():
-        worlds = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
-        agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
+        envs = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
+        agent = AttributePlannerAgent("MultiInputPolicy", envs, seed=0)
         agent.learn(total_timesteps, progress_bar=True)
         tests = make_vec_env(make_env, min(50, n_tasks), env_kwargs={"values": values})
         results[name] = evaluate_tasks(agent, tests, n_tasks=n_tasks, seed=1, truth="true")

@@ -34,8 +34,8 @@ def make_env() -> gym.Env:
 
 def main(total_timesteps: int = 1_000_000, n_envs: int = 32, n_tasks: int = 200) -> TaskResult:
     """Train, show a plan, and count the tasks solved."""
-    worlds = make_vec_env(make_env, n_envs)
-    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
+    envs = make_vec_env(make_env, n_envs)
+    agent = AttributePlannerAgent("MultiInputPolicy", envs, seed=0)
     agent.learn(total_timesteps, progress_bar=True)
 
     observation, _ = make_env().reset(seed=0, options={"goal": "row=6, column=6"})

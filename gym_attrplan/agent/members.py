@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gym_attrplan.agent.journey import BoolArray, Journey
 from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike, GoalSet
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph import Plan
@@ -26,10 +27,37 @@ def as_vector(space: AttributeSpace, goal: GoalLike, here: IntArray, plan: Plann
         ``(n_attributes,)`` the values asked for, -1 for what is free.
     """
     wanted = space.read_goal(goal)
-    if not isinstance(wanted, GoalSet):
-        return wanted
-    way = None if wanted.matches(here) else plan(here, wanted)
-    return nearest_member(wanted, here if way is None else way.vectors[-1])
+    return _best_member(wanted, here, plan) if isinstance(wanted, GoalSet) else wanted
+
+
+def headed_for(
+    asked: GoalSet,
+    achieved: IntArray,
+    journey: Journey | None,
+    new_episode: BoolArray,
+    plan: Planning,
+) -> IntArray:
+    """``(n, n_attributes)`` which member of a set each environment heads for in its episode.
+
+    Args:
+        asked: What is asked for.
+        achieved: ``(n, n_attributes)`` where the environments are.
+        journey: Where they were heading; None at the very beginning.
+        new_episode: ``(n,)`` where an episode has just begun.
+        plan: As for :func:`as_vector`.
+    """
+    if journey is None or journey.asked != asked or len(journey.goals) != len(achieved):
+        return np.stack([_best_member(asked, here, plan) for here in achieved])
+    goals = journey.goals.copy()
+    for i in np.flatnonzero(new_episode):
+        goals[i] = _best_member(asked, achieved[i], plan)
+    return goals
+
+
+def _best_member(goal: GoalSet, here: IntArray, plan: Planning) -> IntArray:
+    """Where the best way to a set ends; without one, what takes the fewest changes."""
+    way = None if goal.matches(here) else plan(here, goal)
+    return nearest_member(goal, here if way is None else way.vectors[-1])
 
 
 def nearest_member(goal: GoalSet, description: IntArray) -> IntArray:

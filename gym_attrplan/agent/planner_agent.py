@@ -30,7 +30,7 @@ from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
-from gym_attrplan.agent.members import as_vector
+from gym_attrplan.agent.members import as_vector, headed_for
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
@@ -44,7 +44,7 @@ from gym_attrplan.agent.worlds import (
     attribute_space,
     origin,
 )
-from gym_attrplan.attributes import FREE, GoalLike, GoalSet
+from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.graph import Plan, TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
@@ -443,7 +443,9 @@ class AttributePlannerAgent:
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
         asked = None if goal is None else self.attribute_space.goal_set(goal)
         if asked is not None:
-            batch["desired_goal"] = self._headed_for(asked, batch["achieved_goal"], state, starts)
+            batch["desired_goal"] = headed_for(
+                asked, batch["achieved_goal"], state, starts, self.navigator.plan
+            )
         journey = self.navigator.advance(state, batch, starts)
         journey.asked = asked
         policy = HopPolicy(
@@ -454,23 +456,6 @@ class AttributePlannerAgent:
         )
         actions = policy.act(batch, journey, deterministic=deterministic)
         return (actions[0] if single else actions), journey
-
-    def _headed_for(
-        self,
-        asked: GoalSet,
-        achieved: npt.NDArray[Any],
-        state: Journey | None,
-        starts: npt.NDArray[np.bool_],
-    ) -> npt.NDArray[Any]:
-        """``(n, n_attributes)`` which of the descriptions asked for each environment heads for."""
-        kept = state is not None and state.asked == asked and len(state.goals) == len(achieved)
-        goals = [
-            state.goals[i]
-            if state is not None and kept and not starts[i]
-            else as_vector(self.attribute_space, asked, here, self.navigator.plan)
-            for i, here in enumerate(achieved)
-        ]
-        return np.stack(goals)
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
         """The plan from an observation to a goal; None if there is none.

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import FREE, IntArray
-from gym_attrplan.graph.bit_fields import BitFields, Words
+from gym_attrplan.graph.bit_fields import Words
 from gym_attrplan.graph.hop_model import BoolArray, HopModel
+from gym_attrplan.graph.hop_task import HopTask
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -24,9 +25,6 @@ MAX_STATES = 24_000_000
 
 _MAX_NEAR = 100_000
 """So many descriptions are looked at for the nearest, where the goal is out of reach."""
-
-_MAX_ROOTS = 4_096
-"""A goal that as many descriptions meet, or fewer, is searched from as well as for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +84,7 @@ class HopSearch:
         Args:
             start: Where to begin.
             goal: Where to go.
-            banned: Kinds that shall not be the first. A way that comes by the start again is not
-                found then.
+            banned: Kinds that shall not be the first; they may come later, at the start too.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -98,7 +95,7 @@ class HopSearch:
         if ((here == wanted) | (wanted == FREE)).all():
             return Way(np.zeros(0, np.int64), reached=True)
         sizes = self.model.space.sizes
-        task = _Task.of(wanted, sizes, self._kinds, self._allowed, self._weights)
+        task = HopTask.of(wanted, sizes, self._kinds, self._allowed, self._weights)
         if not len(task.numbers):
             return None
         return _BothWays(self, task, here, set(np.asarray(banned, np.int64).tolist())).run()
@@ -110,66 +107,6 @@ class HopSearch:
         self._kinds, self._allowed = self.model.kinds, self.model.allowed()
         cost = -np.log(self.model.probs) - self.model.n_steps * math.log(self.discount)
         self._weights = np.maximum(np.rint(cost / max(cost.min(initial=1.0), 1e-9)), 1).astype(int)
-
-
-class _Task(NamedTuple):
-    """What is left of the search when what does not matter has been left out."""
-
-    fields: BitFields
-    goal: IntArray
-    numbers: Places
-    kinds: IntArray
-    allowed: BoolArray
-    weights: Places
-    free_order: BoolArray
-    undoes_itself: BoolArray
-
-    @classmethod
-    def of(
-        cls,
-        goal: IntArray,
-        sizes: IntArray,
-        kinds: IntArray,
-        allowed: BoolArray,
-        weights: Places,
-    ) -> _Task:
-        """The task of reaching a goal with some kinds of hops."""
-        within = np.arange(allowed.shape[2]) < sizes[:, None]
-        needed: BoolArray = np.asarray((~allowed & within).any(axis=2))
-        matters = goal != FREE
-        while True:  # what a hop needs matters if the hop changes what matters
-            useful = (kinds[:, matters] != 0).any(axis=1)
-            more = matters | needed[useful].any(axis=0)
-            if (more == matters).all():
-                break
-            matters = more
-        columns, rows = np.flatnonzero(matters), np.flatnonzero(useful)
-        kinds, needed = kinds[np.ix_(rows, columns)], needed[np.ix_(rows, columns)]
-        asked, changed = needed.any(axis=0), (kinds != 0).any(axis=0)
-        moves = (kinds != 0) & asked
-        free_order = ~moves.any(axis=1) & ~(needed & changed).any(axis=1)
-        fields = BitFields(columns, sizes[columns])
-        return cls(
-            fields=fields,
-            goal=goal[columns],
-            numbers=rows,
-            kinds=kinds,
-            allowed=allowed[rows][:, columns],
-            weights=weights[rows],
-            free_order=free_order,
-            undoes_itself=(2 * kinds.astype(np.int64) % fields.sizes == 0).all(axis=1),
-        )
-
-    def roots(self) -> IntArray | None:
-        """Descriptions that meet the goal; None if they are too many."""
-        free = np.flatnonzero(self.goal == FREE)
-        if np.prod(self.fields.sizes[free].astype(float)) > _MAX_ROOTS:
-            return None
-        choices = np.meshgrid(*(np.arange(self.fields.sizes[i]) for i in free), indexing="ij")
-        vectors = np.tile(self.goal, (max(choices[0].size, 1) if choices else 1, 1))
-        for i, values in zip(free, choices, strict=True):
-            vectors[:, i] = values.ravel()
-        return vectors
 
 
 class _Level(NamedTuple):
@@ -189,27 +126,26 @@ class _Side:
         task: What is searched for.
         roots: ``(n, n_columns)`` where it begins.
         sign: 1 forward, -1 backward.
-        banned: Kinds, as the task numbers them, that do not come first.
         max_waiting: How many descriptions may wait to be taken in, some of them twice.
-        closed: A description that is never entered; None for none.
+        banned: Kinds, as the task numbers them, that do not come first. Where there are any, to be
+            at a root at first is another thing than to come by it later.
     """
 
     def __init__(
         self,
-        task: _Task,
+        task: HopTask,
         roots: IntArray,
         *,
         sign: int,
         max_waiting: int,
         banned: frozenset[int] = frozenset(),
-        closed: Keys | None = None,
     ) -> None:
         self.levels: dict[int, _Level] = {}
         self.known: Keys = np.zeros(0, np.uint64)
         self.distance = -1
-        self._task, self._sign, self._banned = task, sign, banned
-        self._closed = np.zeros(0, np.uint64) if closed is None else closed
-        self._max_waiting = max_waiting
+        self.banned = banned
+        self._task, self._sign, self._max_waiting = task, sign, max_waiting
+        self._n_states = 0
         self._waiting: dict[int, list[tuple[Words, Places, int]]] = defaultdict(list)
         none = np.full(len(roots), -1)
         self._waiting[0].append((task.fields.pack(roots), none, -1))
@@ -232,12 +168,14 @@ class _Side:
         lengths = [len(part[0]) for part in parts]
         kinds = np.repeat(np.array([part[2] for part in parts], np.int32), lengths)
         keys, first = np.unique(self._task.fields.keys(words), return_index=True)
-        new = ~_in_sorted(keys, self.known) & ~_in_sorted(keys, self._closed)
+        new = ~_in_sorted(keys, self.known)
         keys, first = keys[new], first[new]
-        level = _Level(len(self.known), words[first], keys, parents[first], kinds[first])
+        level = _Level(self._n_states, words[first], keys, parents[first], kinds[first])
         self.levels[self.distance] = level
-        self.known = np.concatenate([self.known, keys])
-        self.known.sort(kind="stable")  # two sorted runs are merged
+        self._n_states += len(keys)
+        if self.distance or not self.banned:
+            self.known = np.concatenate([self.known, keys])
+            self.known.sort(kind="stable")  # two sorted runs are merged
         return level
 
     def _expand(self, level: _Level, deadline: float) -> bool:
@@ -246,13 +184,13 @@ class _Side:
         n_waiting = sum(len(part[0]) for parts in self._waiting.values() for part in parts)
         # Hops whose order does not matter come last, and by their numbers.
         in_order = (level.kinds >= 0) & task.free_order[level.kinds]
-        if self._banned:  # what may not come first may come after any first hop
+        if self.banned:  # what may not come first may come after any first hop
             in_order &= level.parents != 0
         last = np.where(in_order, level.kinds, -1)
         for kind, weight in enumerate(task.weights.tolist()):
             if time.monotonic() > deadline or n_waiting > self._max_waiting:
                 return False
-            if self.distance == 0 and kind in self._banned:
+            if self.distance == 0 and kind in self.banned:
                 continue
             latest = kind - task.undoes_itself[kind] if task.free_order[kind] else -1
             rows = np.flatnonzero(last <= latest)
@@ -285,18 +223,17 @@ class _Side:
 class _BothWays:
     """One search; see :class:`HopSearch`."""
 
-    def __init__(self, search: HopSearch, task: _Task, here: IntArray, banned: set[int]) -> None:
+    def __init__(self, search: HopSearch, task: HopTask, here: IntArray, banned: set[int]) -> None:
         self._task = task
         self._deadline = time.monotonic() + search.max_seconds
         self._max_states = search.max_states
         start = here[task.fields.columns][None]
-        key = task.fields.keys(task.fields.pack(start))
         avoided = frozenset(np.flatnonzero(np.isin(task.numbers, list(banned))).tolist())
-        room, closed = search.max_states, key if avoided else None
+        room = search.max_states
         self._forward = _Side(task, start, sign=1, max_waiting=room, banned=avoided)
         self._backward = None
         if (roots := task.roots()) is not None:
-            self._backward = _Side(task, roots, sign=-1, max_waiting=room, closed=closed)
+            self._backward = _Side(task, roots, sign=-1, max_waiting=room)
         self._best: tuple[int, int, int] | None = None
 
     def run(self) -> Way | None:
@@ -323,7 +260,7 @@ class _BothWays:
             cost = self._best[0]
             if self._backward is None:
                 return True
-            # A cheaper way would cross in one hop from what one side knows to what the other does.
+            # A way of lower cost would cross in one hop from what one side knows to the other.
             weights = self._task.weights
             heaviest = int(weights[weights <= cost].max())
             if cost <= self._forward.distance + self._backward.distance + 2 - heaviest:
@@ -343,6 +280,8 @@ class _BothWays:
         if not len(shared):
             return
         for distance, theirs in sorted(other.levels.items()):
+            if not distance and other.banned:
+                continue
             both = np.flatnonzero(_in_sorted(shared, theirs.keys))
             cost = side.distance + distance
             if not len(both) or (self._best is not None and self._best[0] <= cost):

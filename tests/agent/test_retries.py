@@ -111,12 +111,12 @@ def test_a_hop_that_failed_is_tried_with_pushes_that_last(pusher):
 
 def test_a_change_that_is_asked_for_the_first_time_is_not_pushed(pusher):
     seen, envs = swing(2), np.arange(2)
-    likeliest = pusher.predict(seen, deterministic=True)[0]
+    most_probable = pusher.predict(seen, deterministic=True)[0]
     journey = Journey.begin(seen["achieved_goal"], seen["desired_goal"], 4.0)
     journey.edges[:] = [(4, 5), (4, 5)]
     journey.memory.fail([0, 1], [4, 4], [5, 5])  # a navigator of changes notes what it asks for
-    assert (searching_actions(pusher, seen, journey, envs, draw=True) == likeliest).all()
+    assert (searching_actions(pusher, seen, journey, envs, draw=True) == most_probable).all()
     journey.memory.fail([1], [4], [5])  # its time was up
     actions = searching_actions(pusher, seen, journey, envs, draw=True)
-    assert (actions[0] == likeliest[0]).all()
-    assert (actions[1] != likeliest[1]).all()
+    assert (actions[0] == most_probable[0]).all()
+    assert (actions[1] != most_probable[1]).all()

@@ -34,7 +34,7 @@ class Journey:
         trail: Where they have come from.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
-        n_pushes: Steps in which some hop was tried again with sampled actions.
+        n_pushes: Steps in which some environment's actions were drawn: a hop tried again, or lost.
         n_choices: Times that the forward model has chosen: the seed of its candidates.
         asked: The set of descriptions that ``goals`` were chosen from; None for the
             observations' own goals.

@@ -75,18 +75,18 @@ def wandering_actions(
         journey: What the episodes have tried.
         envs: ``(n,)`` which environment of the journey each row is.
     """
+    journey.n_pushes += 1
     # What has values of actions has no probabilities of them to draw by.
     values_alone = isinstance(explorer, OffPolicyAlgorithm) and not isinstance(
         explorer.action_space, spaces.Box
     )
     if isinstance(explorer, RandomExplorer) or values_alone:
-        seeds = np.stack([fingerprints(observations), journey.n_steps[envs]], axis=1)
-        space = explorer.action_space
+        space, now = explorer.action_space, journey.n_pushes
+        seeds = [(seen, now) for seen in fingerprints(observations).tolist()]
         draws = [random_actions(space, 1, np.random.default_rng(seed)) for seed in seeds]
         return np.concatenate(draws)
     if knows_action_probs(explorer):
         return least_tried_actions(explorer, observations, journey.tries, envs)
-    journey.n_pushes += 1
     return _pushed_actions(explorer, observations, journey.n_pushes // PUSH_STEPS)
 
 

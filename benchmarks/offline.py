@@ -1,15 +1,19 @@
-"""OGBench's light puzzles from logs alone: ``python benchmarks/offline.py --data FOLDER``.
+"""OGBench's puzzles and scene from logs alone: ``python benchmarks/offline.py --data FOLDER``.
 
-A robot arm presses buttons; each press flips its light and those beside it. Needs ``pip install
+A robot arm presses buttons; each press flips its light and those beside it. In the scene it opens
+and closes a drawer and a window, which two buttons lock, and carries a cube. Needs ``pip install
 ogbench==1.2.2``. The play data is made by the benchmark's own collector, ``generate_manipspace.py``
 in OGBench's repository, as it is (it draws its own seeds)::
 
     python generate_manipspace.py --env_name=puzzle-4x4-v0 --save_path=FOLDER/puzzle-4x4-0.npz
         --num_episodes=100 --max_episode_steps=1001 --dataset_type=play
 
-``FOLDER/puzzle-SIZE-SEED.npz`` is what the agent of that seed learns from. Lights are the
-attributes, for ours and for the rival: goal-conditioned behaviour cloning, the same network told
-the lights of a later state of the episode. Suite ``offline``.
+``FOLDER/WORLD-SEED.npz`` is what the agent of that seed learns from. Suite ``offline``. Methods:
+
+- ``ap``: ours, told what the attributes are: the lights; or the scene's parts.
+- ``ap_found``: ours, told nothing: what switches in the log's observations (``FoundAttributes``).
+- ``gcbc``: goal-conditioned behaviour cloning: the same attributes and network, told the
+  description of a later state of the episode.
 """
 
 from __future__ import annotations
@@ -17,70 +21,128 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 import torch
 from ledger import append
 
-from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan import (
+    AttributePlannerAgent,
+    AttributeSpace,
+    AttributeWrapper,
+    Bins,
+    FoundAttributes,
+)
 from gym_attrplan.agent import cloning
 
-SIZES = ("3x3", "4x4", "4x5", "4x6")
-METHODS = ("ap", "gcbc")
+METHODS = ("ap", "ap_found", "gcbc")
 N_TASKS = 5
-FIRST_LIGHT, STRIDE = 20, 4
-"""Where a button's light stands in an observation, and how many numbers a button has."""
 
 MEAN_AHEAD = 100
 """How far ahead the rival's goals lie on average, in steps; at 0.99 a step, as in OGBench."""
 
 
-def lights(env: Any, observation: Any) -> Any:
+class Described(NamedTuple):
+    """What is said about a world's states: the attributes, and how an observation shows them."""
+
+    space: AttributeSpace
+    describe: Callable[[Any], Any]
+
+
+def lights(observation: Any) -> Any:
     """``(…, n_buttons)`` which lights are on, of one observation or of many."""
-    return (np.asarray(observation)[..., FIRST_LIGHT::STRIDE] > 0.5).astype(np.int8)
+    return (np.asarray(observation)[..., 20::4] > 0.5).astype(np.int8)
 
 
-def make_puzzle(size: str) -> gym.Env[Any, Any]:
-    """The puzzle with its lights as attributes."""
+def puzzle(size: str) -> Described:
+    """The lights of a puzzle."""
+    rows, columns = map(int, size.split("x"))
+    return Described(AttributeSpace([f"light {i}" for i in range(rows * columns)]), lights)
+
+
+SCENE = AttributeSpace(
+    {
+        "drawer unlocked": 2,
+        "window unlocked": 2,
+        "drawer": Bins([-0.13, -0.03], names=["open", "ajar", "closed"]),
+        "window": Bins([0.03, 0.17], names=["closed", "ajar", "open"]),
+        "lifted": 2,
+        "in drawer": 2,
+        "x": Bins([0.325, 0.375, 0.425]),
+        "y": Bins([-0.125, -0.075, -0.025, 0.025, 0.075, 0.125]),
+    }
+)
+"""Five centimetres a bin for the cube; what is in the drawer is nowhere on the table."""
+
+
+def scene_parts(observation: Any) -> Any:
+    """``(…, 8)`` what the scene's parts are like, of one observation or of many."""
+    seen = np.asarray(observation)
+    x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
+    at_drawer = y < -0.16
+    lifted = z > np.where(at_drawer, 0.085, 0.035)
+    in_drawer = at_drawer & ~lifted
+    values = {
+        "drawer unlocked": seen[..., 29] > 0.5,
+        "window unlocked": seen[..., 33] > 0.5,
+        "drawer": SCENE.bins["drawer"].find(seen[..., 36] / 18.0),
+        "window": SCENE.bins["window"].find(seen[..., 38] / 15.0),
+        "lifted": lifted,
+        "in drawer": in_drawer,
+        "x": np.where(in_drawer, 0, SCENE.bins["x"].find(x)),
+        "y": np.where(in_drawer, 0, SCENE.bins["y"].find(y)),
+    }
+    return np.stack([values[name] for name in SCENE.names], axis=-1).astype(np.int8)
+
+
+WORLDS = {f"puzzle-{size}": puzzle(size) for size in ("3x3", "4x4", "4x5", "4x6")}
+WORLDS["scene"] = Described(SCENE, scene_parts)
+
+
+def make_world(world: str, told: Described) -> gym.Env[Any, Any]:
+    """The environment with its attributes; only OGBench says when a task is done."""
     import ogbench
 
-    env = ogbench.make_env_and_datasets(f"puzzle-{size}-play-v0", env_only=True)
-    rows, columns = map(int, size.split("x"))
-    return AttributeWrapper(env, [f"light {i}" for i in range(rows * columns)], lights)
+    env = ogbench.make_env_and_datasets(f"{world}-play-v0", env_only=True)
+    options = {"terminate_on_success": False}
+    return AttributeWrapper(env, told.space, lambda _, seen: told.describe(seen), **options)
 
 
-def read_data(folder: Path, size: str, seed: int, n_steps: int) -> dict[str, Any]:
+def read_data(folder: Path, world: str, seed: int, n_steps: int) -> dict[str, Any]:
     """The first steps of a log, as whole episodes."""
     names = ("observations", "actions", "terminals")
-    with np.load(folder / f"puzzle-{size}-{seed}.npz") as arrays:
+    with np.load(folder / f"{world}-{seed}.npz") as arrays:
         data = {name: arrays[name] for name in names}
     if len(data["terminals"]) < n_steps:
-        raise SystemExit(f"the log of {size}, seed {seed}, has fewer than {n_steps:,} steps")
+        raise SystemExit(f"the log of {world}, seed {seed}, has fewer than {n_steps:,} steps")
     last = np.flatnonzero(data["terminals"])
     n_rows = int(last[: max(1, round(n_steps * len(last) / len(data["terminals"])))][-1]) + 1
     return {name: array[:n_rows] for name, array in data.items()}
 
 
-def imitate(agent: AttributePlannerAgent, data: dict[str, Any]) -> Any:
-    """The rival: the same policy, told the lights of a later state instead of the next change."""
-    log, hops = cloning.read_log(agent, data, lambda seen: lights(None, seen))
+def imitate(agent: AttributePlannerAgent, data: dict[str, Any], told: Described) -> Any:
+    """The rival: the same policy, told what a later state is like instead of the next change."""
+    log, hops = cloning.read_log(agent, data, told.describe)
     rng = agent.rng
     end = np.flatnonzero(log.last)[np.searchsorted(np.flatnonzero(log.last), hops.step)]
     later = np.minimum(hops.step + rng.geometric(1.0 / MEAN_AHEAD, len(hops.step)), end)
-    told = hops._replace(target=log.attributes[later], distance=np.ones(len(later), np.int64))
-    learner = cloning.Cloning(agent.low_level.policy, log, told, rng=rng)
+    goals = hops._replace(target=log.attributes[later], distance=np.ones(len(later), np.int64))
+    learner = cloning.Cloning(agent.low_level.policy, log, goals, rng=rng)
     for _ in range(learner.n_updates):
         learner.update()
     return agent.low_level
 
 
-def solve(model: Any, env: gym.Env[Any, Any], task: int, seed: int) -> tuple[bool, int]:
+def solve(
+    model: Any, env: gym.Env[Any, Any], told: Described, task: int, seed: int
+) -> tuple[bool, int]:
     """One episode of one of the benchmark's tasks: whether it was solved, and its steps."""
     _, info = env.reset(seed=seed, options={"task_id": task})
-    goal = lights(None, info["goal"])
+    goal = told.describe(info["goal"])
     observation, info = env.reset(seed=seed, options={"task_id": task, "goal": goal})
     state, n_steps, over = None, 0, False
     while not over:
@@ -91,25 +153,28 @@ def solve(model: Any, env: gym.Env[Any, Any], task: int, seed: int) -> tuple[boo
     return bool(info["success"]), n_steps
 
 
-def run(args: argparse.Namespace, size: str, method: str, seed: int) -> None:
+def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
     """Learn from a log, try every task, and append a line for each."""
     torch.set_num_threads(1)
-    env = make_puzzle(size)
-    data = read_data(args.data, size, seed, args.n_steps)
-    own = {} if method == "ap" else {"policy_kwargs": cloning.POLICY}
+    data, told = read_data(args.data, world, seed, args.n_steps), WORLDS[world]
+    if method == "ap_found":
+        found = FoundAttributes.find(data["observations"])
+        told = Described(found.space, found.describe)
+    env = make_world(world, told)
+    own = {"policy_kwargs": cloning.POLICY} if method == "gcbc" else {}
     agent = AttributePlannerAgent("MultiInputPolicy", env, seed=seed, device="cpu", **own)
     began = time.perf_counter()
-    if method == "ap":
-        model: Any = agent.learn_from(data, describe=lambda seen: lights(None, seen))
+    if method == "gcbc":
+        model: Any = imitate(agent, data, told)
     else:
-        model = imitate(agent, data)
+        model = agent.learn_from(data, describe=told.describe)
     seconds = time.perf_counter() - began
     for task in range(1, N_TASKS + 1):
         seeds = [10_000 * seed + 100 * task + i for i in range(args.n_episodes)]
-        solved, lengths = zip(*(solve(model, env, task, one) for one in seeds), strict=True)
+        solved, lengths = zip(*(solve(model, env, told, task, one) for one in seeds), strict=True)
         append(
             suite="offline",
-            env=f"puzzle-{size}-play",
+            env=f"{world}-play",
             task=f"task {task}",
             method=method,
             budget=args.n_steps,
@@ -118,24 +183,24 @@ def run(args: argparse.Namespace, size: str, method: str, seed: int) -> None:
             successes=sum(solved),
             extra={"mean_steps": float(np.mean(lengths)), "train_seconds": round(seconds, 1)},
         )
-        print(f"{size} {method} seed {seed} task {task}: {sum(solved)} of {len(solved)}")
+        print(f"{world} {method} seed {seed} task {task}: {sum(solved)} of {len(solved)}")
 
 
 def main() -> None:
     """Run the cells asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of puzzle-SIZE-SEED.npz")
-    parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
+    parser.add_argument("--data", type=Path, required=True, help="folder of WORLD-SEED.npz")
+    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=WORLDS)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-steps", type=int, default=100_000, help="of the log to learn from")
     parser.add_argument("--n-episodes", type=int, default=20, help="of each of the five tasks")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", module="gymnasium")
-    for size in args.sizes:
+    for world in args.worlds:
         for seed in args.seeds:
             for method in args.methods:
-                run(args, size, method, seed)
+                run(args, world, method, seed)
 
 
 if __name__ == "__main__":

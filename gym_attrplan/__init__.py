@@ -7,6 +7,7 @@ from gym_attrplan.attributes import (
     AttributeFunction,
     AttributeSpace,
     Bins,
+    FoundAttributes,
     GoalLike,
     GoalSet,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Bins",
     "CountBonus",
     "CountBonusVector",
+    "FoundAttributes",
     "GoalFusionExtractor",
     "GoalLike",
     "GoalSampler",

@@ -1,6 +1,7 @@
 """The attribute language: what matters about a state, and how to say it."""
 
 from gym_attrplan.attributes.bins import Bins
+from gym_attrplan.attributes.found import FoundAttributes
 from gym_attrplan.attributes.functions import AttributeFunction, load_function, read_values
 from gym_attrplan.attributes.goal_set import GoalSet
 from gym_attrplan.attributes.lexicon import FREE
@@ -11,6 +12,7 @@ __all__ = [
     "AttributeFunction",
     "AttributeSpace",
     "Bins",
+    "FoundAttributes",
     "GoalLike",
     "GoalSet",
     "load_function",

@@ -48,9 +48,7 @@ def test_the_same_state_given_twice_has_the_same_answer(case):
     np.testing.assert_array_equal(after_one.n_steps, after_other.n_steps)
 
 
-@pytest.mark.parametrize(
-    "case", ["ppo", "sac", "dqn", "ppo, neighbours", "ppo, random", "inverse"]
-)
+@pytest.mark.parametrize("case", ["ppo", "sac", "dqn", "ppo, neighbours", "ppo, random", "inverse"])
 def test_a_lost_environment_does_not_do_the_same_for_ever(case):
     agent = make_agent(case)
     observations = lost_observations(1)

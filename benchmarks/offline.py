@@ -71,30 +71,28 @@ SCENE = AttributeSpace(
         "drawer": Bins([-0.13, -0.03], names=["open", "ajar", "closed"]),
         "window": Bins([0.03, 0.17], names=["closed", "ajar", "open"]),
         "lifted": 2,
-        "in drawer": 2,
         "x": Bins([0.325, 0.375, 0.425]),
-        "y": Bins([-0.125, -0.075, -0.025, 0.025, 0.075, 0.125]),
+        "place": ["in drawer", "over drawer", *(f"y at {y} cm" for y in range(-10, 16, 5))],
     }
 )
-"""Five centimetres a bin for the cube; what is in the drawer is nowhere on the table."""
+"""The cube's place is told to five centimetres."""
 
 
 def scene_parts(observation: Any) -> Any:
-    """``(…, 8)`` what the scene's parts are like, of one observation or of many."""
+    """``(…, 7)`` what the scene's parts are like, of one observation or of many."""
     seen = np.asarray(observation)
     x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
     at_drawer = y < -0.16
     lifted = z > np.where(at_drawer, 0.085, 0.035)
-    in_drawer = at_drawer & ~lifted
+    on_table = 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5)
     values = {
         "drawer unlocked": seen[..., 29] > 0.5,
         "window unlocked": seen[..., 33] > 0.5,
         "drawer": SCENE.bins["drawer"].find(seen[..., 36] / 18.0),
         "window": SCENE.bins["window"].find(seen[..., 38] / 15.0),
         "lifted": lifted,
-        "in drawer": in_drawer,
-        "x": np.where(in_drawer, 0, SCENE.bins["x"].find(x)),
-        "y": np.where(in_drawer, 0, SCENE.bins["y"].find(y)),
+        "x": np.where(at_drawer & ~lifted, 1, SCENE.bins["x"].find(x)),
+        "place": np.where(at_drawer, lifted, on_table),
     }
     return np.stack([values[name] for name in SCENE.names], axis=-1).astype(np.int8)
 

@@ -133,8 +133,9 @@ class ChangeNavigator:
             if self.ways is None or kind < 0:
                 numbers[i] = self._next_best(starts[i], goals[i])
             else:
-                nodes[i], numbers[i] = _stand_for(starts[i]), IMAGINED + kind
-                targets[i] = self.ways.search.model.changes(starts[i], [kind])[0]
+                model = self.ways.search.model
+                nodes[i], numbers[i] = _stand_for(starts[i]), IMAGINED + model.numbers[kind]
+                targets[i] = model.changes(starts[i], [kind])[0]
         found = (numbers >= 0) & ~met
         counted = found & (numbers < IMAGINED)
         if counted.any():
@@ -180,11 +181,11 @@ class ChangeNavigator:
         """The kind of hop that a model would ask for; -1 for none."""
         if self.ways is None:
             return -1
-        node = _stand_for(description)
+        node, numbers = _stand_for(description), self.ways.search.model.numbers
 
         def failures(kinds: Rows) -> npt.NDArray[np.float64]:
             env_of, node_of = np.full(len(kinds), env), np.full(len(kinds), node)
-            return memory.failures(env_of, node_of, IMAGINED + kinds)
+            return memory.failures(env_of, node_of, IMAGINED + numbers[kinds])
 
         return self.ways.next_kind(description, goal, failures)
 

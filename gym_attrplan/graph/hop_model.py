@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,23 @@ ODD = 0.1
 RARE = 0.05
 """A value seen in at least this share of the expected cases is not ruled out."""
 
+USUAL = 0.5
+"""A value seen in less than this share of the expected cases makes a kind less sure."""
+
+
+class _Cases(NamedTuple):
+    """What is believed of the kinds: each where all is as usual, and some also where it is not.
+
+    Attributes:
+        kind: ``(n_cases,)`` which kind.
+        allowed: ``(n_cases, n_attributes, max_size)`` from which values.
+        share: ``(n_cases,)`` how often it happens there, beside what was expected.
+    """
+
+    kind: Places
+    allowed: BoolArray
+    share: FloatArray
+
 
 class HopModel:
     """Knows hops by their kind: which attributes change, and by how much.
@@ -39,7 +56,9 @@ class HopModel:
 
     What a kind needs is read from the descriptions where it happened: a value that an attribute
     never had there, although it should have had it by chance, rules the kind out. So a kind needs
-    few attributes, and :meth:`explain` can name them.
+    few attributes, and :meth:`explain` can name them. A value that it had there, but less often
+    than by chance, makes the kind less sure. Such a kind is listed twice: as it usually happens,
+    and, with a smaller probability, as it may.
 
     Args:
         space: The attributes.
@@ -59,8 +78,7 @@ class HopModel:
         self._kinds = NodeIndex(space)
         self._seen = np.zeros((0, len(space), int(space.sizes.max())))
         self._steps = np.zeros(0)
-        self._allowed = np.zeros(self._seen.shape, np.bool_)
-        self._allowed_version = -1
+        self._known_cases: _Cases | None = None
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -84,7 +102,7 @@ class HopModel:
         columns = np.arange(len(self.space))
         np.add.at(self._seen, (kind[:, None], columns, start), 1.0)
         np.add.at(self._steps, kind, np.broadcast_to(np.asarray(n_steps, np.float64), len(kind)))
-        self.version += 1
+        self._changed()
 
     def differences(self, starts: npt.ArrayLike, ends: npt.ArrayLike) -> IntArray:
         """``(n, n_attributes)`` what changed, modulo the sizes; 0 where nothing did.
@@ -105,23 +123,27 @@ class HopModel:
     # --- reading ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(self._cases.kind)
+
+    @property
+    def numbers(self) -> Places:
+        """``(n_kinds,)`` which kinds are the same, if less sure: those with the same number."""
+        return self._cases.kind
 
     @property
     def kinds(self) -> IntArray:
         """``(n_kinds, n_attributes)`` what each changes: a number to add, modulo the size."""
-        return self._kinds.vectors(np.arange(len(self)))
+        return self._kinds.vectors(self.numbers)
 
     @property
     def n_hops(self) -> FloatArray:
         """``(n_kinds,)`` how many hops of each kind were seen."""
-        n: FloatArray = self._seen[:, 0].sum(axis=1)
-        return n
+        return self._counted()[self.numbers]
 
     @property
     def n_steps(self) -> FloatArray:
         """``(n_kinds,)`` their mean length."""
-        return self._steps / np.maximum(self.n_hops, 1.0)
+        return (self._steps / np.maximum(self._counted(), 1.0))[self.numbers]
 
     @property
     def probs(self) -> FloatArray:
@@ -129,12 +151,15 @@ class HopModel:
 
         Of hops only those are seen that worked. This is the rule of succession for so many
         successes and no failure, less for kinds that are far rarer than others: two changes that
-        happened to fall together, or attributes that were read wrongly.
+        happened to fall together, or attributes that were read wrongly; and less where a kind
+        happens less often than it should.
         """
-        n = self.n_hops
+        n = self._counted()
         ordered = np.sort(n)
         typical = ordered[np.searchsorted(ordered.cumsum(), n.sum() / 2.0)] if len(n) else 1.0
-        return (n + 1.0) / (n + 2.0) * np.minimum(1.0, n / (ODD * typical))
+        surely = (n + 1.0) / (n + 2.0) * np.minimum(1.0, n / (ODD * typical))
+        probs: FloatArray = surely[self.numbers] * self._cases.share
+        return probs
 
     def allowed(self) -> BoolArray:
         """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind.
@@ -142,23 +167,46 @@ class HopModel:
         Beside what was ruled out, an attribute goes only up or down as it was seen to, and one with
         words for values changes only from those that were seen.
         """
-        if self._allowed_version != self.version:
-            self._allowed, self._allowed_version = self._find_allowed(), self.version
-        return self._allowed
+        return self._cases.allowed
 
-    def _find_allowed(self) -> BoolArray:
-        n = self.n_hops[:, None, None]
-        share = self._seen.sum(axis=0) / max(self.n_hops.sum(), 1.0)
+    def _counted(self) -> FloatArray:
+        """How many hops of each counted kind there were."""
+        n: FloatArray = self._seen[:, 0].sum(axis=1)
+        return n
+
+    @property
+    def _cases(self) -> _Cases:
+        if self._known_cases is None:
+            self._known_cases = self._find_cases()
+        return self._known_cases
+
+    def _changed(self) -> None:
+        self._known_cases = None
+        self.version += 1
+
+    def _find_cases(self) -> _Cases:
+        n = self._counted()[:, None, None]
+        share = self._seen.sum(axis=0) / max(n.sum(), 1.0)
         expected = n * share
         # The chance to see a value so often or less, if hops of a kind began anywhere.
         chance = betainc(np.maximum(n - self._seen, 1e-9), self._seen + 1.0, 1.0 - share)
-        allowed: BoolArray = (self._seen > RARE * expected) | (chance > UNLIKELY)
-        return allowed & self._directions()
+        fine = self._directions()
+        usual: BoolArray = fine & ((self._seen > USUAL * expected) | (chance > UNLIKELY))
+        possible: BoolArray = fine & ((self._seen > RARE * expected) | (chance > UNLIKELY))
+        unusual = possible & ~usual
+        twice = np.flatnonzero(unusual.any(axis=(1, 2)))
+        shares = np.divide(self._seen, expected, out=np.ones_like(self._seen), where=unusual)
+        return _Cases(
+            kind=np.concatenate([np.arange(len(n)), twice]),
+            allowed=np.concatenate([usual, possible[twice]]),
+            share=np.concatenate([np.ones(len(n)), shares.min(axis=(1, 2))[twice]]),
+        )
 
     def _directions(self) -> BoolArray:
         """Values from which an attribute would change as it was seen to, or not at all."""
         sizes, seen = self.space.sizes[:, None], self._seen > 0
-        values, kinds = np.arange(seen.shape[2]), self.kinds[:, :, None].astype(np.int64)
+        kinds = self._kinds.vectors(np.arange(len(self._kinds)))[:, :, None].astype(np.int64)
+        values = np.arange(seen.shape[2])
         up: BoolArray = np.asarray((values + kinds) % sizes > values)
         rises: BoolArray = np.asarray((seen & up).any(axis=2, keepdims=True))
         falls: BoolArray = np.asarray((seen & ~up).any(axis=2, keepdims=True))
@@ -170,7 +218,7 @@ class HopModel:
     def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:
         """``(n, n_attributes)`` what to ask for: the new values, -1 for what may be as it likes."""
         starts = np.atleast_2d(self.space.check(descriptions))
-        added = self._kinds.vectors(np.asarray(kinds))
+        added = self._kinds.vectors(self.numbers[np.asarray(kinds, np.int64)])
         ends = (starts.astype(np.int64) + added) % self.space.sizes
         return np.where(added != 0, ends, FREE).astype(self.space.dtype)
 
@@ -219,4 +267,4 @@ class HopModel:
         if len(index) and not index.vectors(np.arange(len(index))).any(axis=1).all():
             raise InvalidGraph("a kind of hop changes something.")
         self._kinds, self._seen, self._steps = index, counted[0].copy(), counted[1].copy()
-        self.version += 1
+        self._changed()

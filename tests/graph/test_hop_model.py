@@ -60,6 +60,25 @@ def test_too_few_hops_rule_nothing_out_that_they_do_not_change():
     assert allowed[1].tolist() == [[True, False], [True, True]]  # nobody has seen the door lock
 
 
+def test_what_happens_less_often_than_it_should_is_listed_again_as_less_sure():
+    """A cube is mostly moved while it is lifted, and sometimes pushed."""
+    model = HopModel(AttributeSpace(["lifted", "left"]))
+    model.record([[1, 0], [1, 1]] * 100, [[1, 1], [1, 0]] * 100, n_steps=5)
+    model.record([[0, 0], [0, 1]] * 10, [[0, 1], [0, 0]] * 10, n_steps=5)
+    model.record([[0, 0], [1, 1]] * 100, [[1, 0], [0, 1]] * 100, n_steps=9)
+    moved, lifted, pushed = range(3)
+    assert model.numbers.tolist() == [moved, lifted, moved]
+    assert model.kinds[pushed].tolist() == model.kinds[moved].tolist() == [0, 1]
+    assert model.allowed()[moved].tolist() == [[False, True], [True, True]]
+    assert model.allowed()[pushed].all() and model.allowed()[lifted].all()
+    share = 20 / (220 * 120 / 420)  # of the moves that should have begun on the table
+    assert model.probs[pushed] == pytest.approx(share * model.probs[moved])
+    assert model.n_steps.tolist() == [5.0, 9.0, 5.0]
+    assert model.changes([[0, 0]], [pushed]).tolist() == [[-1, 1]]
+    assert "needs: lifted; works 1.00" in model.explain(moved)
+    assert "needs nothing; works 0.32" in model.explain(pushed)
+
+
 def test_numbers_go_only_the_way_that_was_seen():
     model = HopModel(AttributeSpace({"ore": 6}))
     model.record([[3], [4]], [[2], [3]], n_steps=1)

@@ -70,29 +70,28 @@ SCENE = AttributeSpace(
         "window unlocked": 2,
         "drawer": Bins([-0.13, -0.03], names=["open", "ajar", "closed"]),
         "window": Bins([0.03, 0.17], names=["closed", "ajar", "open"]),
-        "lifted": 2,
-        "x": Bins([0.325, 0.375, 0.425]),
-        "place": ["in drawer", "over drawer", *(f"y at {y} cm" for y in range(-10, 16, 5))],
+        "cube x": ["carried", *(f"{x} cm" for x in range(30, 50, 5))],
+        "cube y": ["carried", "in drawer", *(f"{y} cm" for y in range(-10, 20, 5))],
     }
 )
-"""The cube's place is told to five centimetres."""
+"""Where the cube rests is told to five centimetres; where it is carried is not told."""
 
 
 def scene_parts(observation: Any) -> Any:
-    """``(…, 7)`` what the scene's parts are like, of one observation or of many."""
+    """``(…, 6)`` what the scene's parts are like, of one observation or of many."""
     seen = np.asarray(observation)
     x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
-    at_drawer = y < -0.16
-    lifted = z > np.where(at_drawer, 0.085, 0.035)
-    on_table = 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5)
+    in_drawer = y < -0.16
+    rests = z < np.where(in_drawer, 0.085, 0.035)
+    cell_x = np.where(in_drawer, 1, 1 + np.clip(np.rint(20.0 * x) - 6, 0, 3))
+    cell_y = np.where(in_drawer, 1, 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5))
     values = {
         "drawer unlocked": seen[..., 29] > 0.5,
         "window unlocked": seen[..., 33] > 0.5,
         "drawer": SCENE.bins["drawer"].find(seen[..., 36] / 18.0),
         "window": SCENE.bins["window"].find(seen[..., 38] / 15.0),
-        "lifted": lifted,
-        "x": np.where(at_drawer & ~lifted, 1, SCENE.bins["x"].find(x)),
-        "place": np.where(at_drawer, lifted, on_table),
+        "cube x": np.where(rests, cell_x, 0),
+        "cube y": np.where(rests, cell_y, 0),
     }
     return np.stack([values[name] for name in SCENE.names], axis=-1).astype(np.int8)
 

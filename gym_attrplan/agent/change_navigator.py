@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.agent.fingerprints import fingerprints
+from gym_attrplan.agent.fingerprints import stand_for
 from gym_attrplan.agent.journey import BoolArray, Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.ways import Ways
@@ -134,7 +134,7 @@ class ChangeNavigator:
                 numbers[i] = self._next_best(starts[i], goals[i])
             else:
                 model = self.ways.search.model
-                nodes[i], numbers[i] = _stand_for(starts[i]), IMAGINED + model.numbers[kind]
+                nodes[i], numbers[i] = stand_for(starts[i]), IMAGINED + model.numbers[kind]
                 targets[i] = model.changes(starts[i], [kind])[0]
         found = (numbers >= 0) & ~met
         counted = found & (numbers < IMAGINED)
@@ -181,7 +181,7 @@ class ChangeNavigator:
         """The kind of hop that a model would ask for; -1 for none."""
         if self.ways is None:
             return -1
-        node, numbers = _stand_for(description), self.ways.search.model.numbers
+        node, numbers = stand_for(description), self.ways.search.model.numbers
 
         def failures(kinds: Rows) -> npt.NDArray[np.float64]:
             env_of, node_of = np.full(len(kinds), env), np.full(len(kinds), node)
@@ -221,11 +221,6 @@ class ChangeNavigator:
             return -1
         n_different = (self.outcomes.index.vectors(able) != description).sum(axis=1)
         return int(able[np.lexsort([-values[able], n_different])[0]])
-
-
-def _stand_for(description: IntArray) -> int:
-    """A number for a description that is no node."""
-    return int(fingerprints({"": description[None]})[0])
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

@@ -16,7 +16,6 @@ from torch import nn
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.logs import Describe, Log
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.self_imitation import next_time
 from gym_attrplan.agent.trail import CAME_FROM
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import FREE, IntArray
@@ -25,6 +24,9 @@ from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
 
 Places = npt.NDArray[np.int64]
+
+PASSING = 1 / 3
+"""A description that lasts less than this share of how long others do is only passed through."""
 
 NEAR = 25.0
 """Steps over which a step counts less, the further it is from the change."""
@@ -46,7 +48,9 @@ POLICY = {"net_arch": [384, 384, 384], "activation_fn": nn.GELU}
 
 
 class Hops(NamedTuple):
-    """The hops of a log: from one change of description to the next.
+    """The hops of a log: from one description that lasts to the next.
+
+    What lasts much less than others is on the way: a drawer that is ajar while it is opened.
 
     Attributes:
         starts: ``(n_hops, n_attributes)`` where they started.
@@ -74,28 +78,42 @@ class Hops(NamedTuple):
         Raises:
             InvalidData: If no attribute ever changes in it.
         """
-        n, attributes = len(log), log.attributes
-        moved = np.zeros(n, np.bool_)
+        attributes = log.attributes
+        moved = np.zeros(len(log), np.bool_)
         moved[:-1] = (attributes[1:] != attributes[:-1]).any(axis=1) & ~log.last[:-1]
-        change = next_time(moved)
-        step = np.flatnonzero(change < next_time(log.last))
-        if not len(step):
+        begins = _lasting(log, moved)
+        hop = np.flatnonzero(~log.last[begins[1:] - 1])  # to what no episode begins with
+        if not len(hop):
             raise InvalidData(
-                f"no attribute changes in the log's {n} states: there is no hop to learn. Choose "
-                "attributes that change."
+                f"no attribute changes in the log's {len(log)} states: there is no hop to learn. "
+                "Choose attributes that change."
             )
-        then = change[step]
-        before, after = attributes[then], attributes[then + 1]
-        first = np.flatnonzero(np.diff(then, prepend=-1) != 0)
+        first, after = begins[hop], begins[hop + 1]
+        starts, ends, n_steps = attributes[first], attributes[after], after - first
+        which = np.repeat(np.arange(len(hop)), n_steps)
+        step = np.arange(n_steps.sum()) - np.repeat(np.cumsum(n_steps) - n_steps - first, n_steps)
         return cls(
-            starts=before[first],
-            ends=after[first],
-            n_steps=then[first] - step[first] + 1,
+            starts=starts,
+            ends=ends,
+            n_steps=n_steps,
             step=step,
-            distance=then - step + 1,
-            target=np.where(before != after, after, FREE).astype(attributes.dtype),
+            distance=after[which] - step,
+            target=np.where(starts != ends, ends, FREE).astype(attributes.dtype)[which],
             came_from=_came_from(log, moved)[step],
         )
+
+
+def _lasting(log: Log, moved: npt.NDArray[np.bool_]) -> Places:
+    """The steps where a description begins that lasts, and is another than the one before."""
+    begins = np.flatnonzero(np.roll(moved | log.last, 1))  # the last state of a log ends it
+    lengths = np.diff(begins, append=len(log))
+    # Nobody knows how long the first and the last of an episode would have lasted.
+    cut = log.last[begins - 1] | log.last[begins + lengths - 1]
+    begins = begins[cut | (lengths >= PASSING * np.median(lengths))]
+    there = log.attributes[begins]
+    another: npt.NDArray[np.bool_] = (there != np.roll(there, 1, axis=0)).any(axis=1)
+    chosen: Places = begins[another | log.last[begins - 1]]
+    return chosen
 
 
 def _came_from(log: Log, moved: npt.NDArray[np.bool_]) -> IntArray:

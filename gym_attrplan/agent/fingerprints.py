@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.attributes.space import IntArray
+
 Observations = dict[str, npt.NDArray[Any]]
 
 
@@ -20,3 +22,8 @@ def fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
         factors = np.random.default_rng(i).integers(2**63, size=words.shape[1] // 8) * 2 + 1
         total += (words.view(np.uint64) * factors.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
     return (total >> np.uint64(1)).astype(np.int64)
+
+
+def stand_for(description: IntArray) -> int:
+    """A number for a description that is no node of a graph."""
+    return int(fingerprints({"": description[None]})[0])

@@ -38,8 +38,8 @@ class Ways:
         Args:
             description: Where to begin.
             goal: Where to go.
-            failures: ``(n,)`` kinds → how often they were asked for here in this episode. What was
-                asked for less often comes first, if it leads to the goal as well.
+            failures: ``(n,)`` kinds → how often they were asked for here in this episode, in vain.
+                Each time doubles what such a hop costs, if it comes first.
         """
         self._forget_if_changed()
         place = goal.tobytes(), description.tobytes()
@@ -50,16 +50,31 @@ class Ways:
             return kind
         if place in self._lost:
             return -1
-        way = None
-        for most in np.unique(failed).tolist():  # what was asked for least comes first
-            way = self.search.find(description, goal, banned=np.flatnonzero(failed > most))
-            if way is not None and way.reached:
-                break
+        way = self._cheapest(description, goal, failed)
         if way is None or not len(way.kinds):
             self._lost.add(place)
             return -1
         self._remember(description, goal, way, but_first=bool(failed.any()))
         return int(way.kinds[0])
+
+    def _cheapest(
+        self, description: IntArray, goal: IntArray, failed: npt.NDArray[np.float64]
+    ) -> Way | None:
+        """The cheapest way, or the cheapest that begins with what has failed less often."""
+        way = self.search.find(description, goal)
+        if way is None or not len(way.kinds) or not failed[way.kinds[0]]:
+            return way
+        costs = self.search.costs
+
+        def cost(one: Way) -> float:
+            first = one.kinds[0]
+            return float(costs[one.kinds].sum() + costs[first] * (2.0 ** failed[first] - 1.0))
+
+        for most in np.unique(failed[failed < failed[way.kinds[0]]]).tolist():
+            other = self.search.find(description, goal, banned=np.flatnonzero(failed > most))
+            if other is not None and other.reached >= way.reached:
+                return min(way, other, key=cost)
+        return way
 
     def plan(self, description: IntArray, goal: IntArray) -> Plan | None:
         """The way to a goal as a plan; None if none was found."""

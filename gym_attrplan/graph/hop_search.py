@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph.bit_fields import Words
-from gym_attrplan.graph.hop_model import BoolArray, HopModel
+from gym_attrplan.graph.hop_model import BoolArray, FloatArray, HopModel
 from gym_attrplan.graph.hop_task import HopTask
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
@@ -100,13 +100,20 @@ class HopSearch:
             return None
         return _BothWays(self, task, here, set(np.asarray(banned, np.int64).tolist())).run()
 
+    @property
+    def costs(self) -> FloatArray:
+        """``(n_kinds,)`` what a hop of each kind costs."""
+        self._follow()
+        return self._costs
+
     def _follow(self) -> None:
         if self._version == self.model.version:
             return
         self._version = self.model.version
         self._kinds, self._allowed = self.model.kinds, self.model.allowed()
-        cost = -np.log(self.model.probs) - self.model.n_steps * math.log(self.discount)
-        self._weights = np.maximum(np.rint(cost / max(cost.min(initial=1.0), 1e-9)), 1).astype(int)
+        self._costs = -np.log(self.model.probs) - self.model.n_steps * math.log(self.discount)
+        cheapest = max(self._costs.min(initial=1.0), 1e-9)
+        self._weights = np.maximum(np.rint(self._costs / cheapest), 1).astype(int)
 
 
 class _Level(NamedTuple):

@@ -243,6 +243,36 @@ def test_hops_are_cut_where_attributes_change():
     assert hops.came_from.tolist() == [[0, 0], [0, 0], [1, 1], [1, 1], [0, 0]]
 
 
+def log_of(*episodes):
+    """Episodes in which one attribute has these values, one a step."""
+    values = np.concatenate([np.array(one) for one in episodes])
+    last = np.concatenate([np.arange(len(one)) == len(one) - 1 for one in episodes])
+    return Log({}, np.zeros(len(values)), values[:, None].astype(np.int8), last)
+
+
+def test_what_is_only_passed_through_is_no_end_of_a_hop():
+    hops = Hops.of(log_of([0] * 9 + [1] * 2 + [2] * 9 + [1] * 9 + [0] * 8))
+    assert hops.starts[:, 0].tolist() == [0, 2, 1]
+    assert hops.ends[:, 0].tolist() == [2, 1, 0]
+    assert hops.n_steps.tolist() == [11, 9, 9]
+    assert hops.step.tolist() == list(range(29))
+    assert hops.distance.tolist() == [*range(11, 0, -1), *range(9, 0, -1), *range(9, 0, -1)]
+    assert hops.target[:, 0].tolist() == [2] * 11 + [1] * 9 + [0] * 9
+
+
+def test_what_comes_and_goes_again_at_once_has_not_happened():
+    hops = Hops.of(log_of([0] * 9 + [1] * 2 + [0] * 9 + [2] * 9))
+    assert (hops.starts[:, 0].tolist(), hops.ends[:, 0].tolist()) == ([0], [2])
+    assert hops.n_steps.tolist() == [20]
+
+
+def test_the_ends_of_an_episode_count_however_short_they_are():
+    hops = Hops.of(log_of([1] + [0] * 9 + [2], [2] * 9 + [1] * 9, [0] * 9 + [1]))
+    assert hops.starts[:, 0].tolist() == [1, 0, 2, 0]
+    assert hops.ends[:, 0].tolist() == [0, 2, 1, 1]
+    assert hops.step.tolist() == [*range(10), *range(11, 20), *range(29, 38)]
+
+
 def test_where_an_episode_ended_is_part_of_it_if_the_log_says_so():
     arrays = flat(play(2, 7))
     ends = np.concatenate([one["observations"][1:] for one in play(2, 7)])

@@ -41,6 +41,14 @@ def test_what_was_asked_for_less_comes_first(ways):
     assert ways.next_kind(HERE, goal, asked(1, 2)) == 0
 
 
+def test_what_failed_once_is_tried_again_rather_than_a_long_way_round():
+    model = HopModel(AttributeSpace({"lamp": 2, "door": 2}))
+    model.record([[0, 0], [0, 1]] * 20, [[1, 0], [1, 1]] * 20, n_steps=5)
+    model.record([[0, 0], [0, 1]] * 20, [[0, 1], [0, 0]] * 20, n_steps=5)
+    ways, goal = Ways(HopSearch(model)), model.space.goal("lamp, not door")
+    assert [ways.next_kind(HERE, goal, asked(n, 0)) for n in range(5)] == [0, 0, 1, 1, 1]
+
+
 def test_what_cannot_be_reached_is_searched_for_once(ways, monkeypatch):
     space = ways.search.model.space
     goal = space.goal("not a")

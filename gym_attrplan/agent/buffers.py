@@ -12,6 +12,7 @@ from gymnasium import spaces
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidArchive
 from gym_attrplan.models.examples import Examples
+from gym_attrplan.models.next_state import NextStateModel
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 Array = npt.NDArray[Any]
@@ -19,7 +20,7 @@ Arrays = Mapping[str, Array]
 Observations = dict[str, Array]
 
 _FIRST_ROWS = 1_024
-_SEEN = "observation/"
+_SEEN, _NEXT = "observation/", "next_observation/"
 """Before every observation key: whatever an environment calls its parts, our columns are others."""
 
 
@@ -173,6 +174,8 @@ class AttemptBuffer(ObservationBuffer):
 class ExampleBuffer(ObservationBuffer):
     """What actions did to the attributes, for models of single actions to learn from.
 
+    Where all that is seen is plain numbers, what was seen next is kept too.
+
     Args:
         observation_space: The flat ``Dict`` space of an attribute environment.
         action_space: Its actions.
@@ -192,22 +195,56 @@ class ExampleBuffer(ObservationBuffer):
         seen = {key: space for key, space in parts.items() if key not in GOAL_KEYS}
         goal = parts["achieved_goal"]
         columns = {"action": action_space, "before": goal, "after": goal}
+        self.keeps_next = NextStateModel.suits(seen)
+        if self.keeps_next:
+            columns |= {_NEXT + key: space for key, space in seen.items()}
         super().__init__(seen, columns, capacity=capacity, max_bytes=max_bytes)
 
-    def add_step(self, observations: Arrays, actions: Array, after: IntArray) -> None:
-        """Keep what actions ``(n, …)`` did in states ``{key: (n, …)}``."""
-        before = observations["achieved_goal"]
-        self.add_rows(observations, action=actions, before=before, after=after)
+    def add_step(
+        self,
+        observations: Arrays,
+        actions: Array,
+        after: IntArray,
+        next_observations: Arrays | None = None,
+    ) -> None:
+        """Keep what actions ``(n, …)`` did in states ``{key: (n, …)}``.
+
+        Args:
+            observations: Key → ``(n, …)`` rows with ``achieved_goal``.
+            actions: ``(n, …)``.
+            after: ``(n, n_attributes)``.
+            next_observations: What was seen then, if that is known.
+        """
+        columns = {"action": actions, "before": observations["achieved_goal"], "after": after}
+        for key in self.keys if self.keeps_next else ():
+            unknown = np.full_like(observations[key], np.nan)
+            seen = unknown if next_observations is None else next_observations[key]
+            columns[_NEXT + key] = seen
+        self.add_rows(observations, **columns)
 
     def add_examples(self, examples: Examples) -> None:
         """Keep examples whose rows are arrays."""
-        seen = examples.observations
-        rows = seen if isinstance(seen, Mapping) else {self.keys[0]: seen}
+        rows, then = (self._keyed(examples.observations), self._keyed(examples.next_observations))
+        assert rows is not None
         rows = {**rows, "achieved_goal": examples.attributes}
-        self.add_step(rows, examples.actions, examples.next_attributes)
+        self.add_step(rows, examples.actions, examples.next_attributes, then)
+
+    def _keyed(self, seen: Any) -> Arrays | None:
+        return seen if seen is None or isinstance(seen, Mapping) else {self.keys[0]: seen}
 
     @property
     def examples(self) -> Examples:
         """All of them."""
         rows = self.rows
         return Examples(self.observations, rows["action"], rows["before"], rows["after"])
+
+    @property
+    def followed(self) -> Examples | None:
+        """Those of which it is known what was seen next; None where that is never kept."""
+        if not self.keeps_next:
+            return None
+        rows = self.rows
+        known = np.all([np.isfinite(rows[_NEXT + key]).all(axis=1) for key in self.keys], axis=0)
+        rows = {key: part[known] for key, part in rows.items()}
+        seen, then = ({key: rows[side + key] for key in self.keys} for side in (_SEEN, _NEXT))
+        return Examples(seen, rows["action"], rows["before"], rows["after"], then)

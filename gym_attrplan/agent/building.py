@@ -93,4 +93,5 @@ def build_navigator(agent: Composed) -> Navigator | ChangeNavigator:
         continuum=isinstance(agent.action_space, spaces.Box),
         success_probs=agent.success_model and agent.success_model.predict,
         foresight=supervised.foresight(agent.low_level),
+        lookahead=supervised.lookahead(agent.low_level, max_seconds=planner.max_seconds),
     )

@@ -150,6 +150,35 @@ class Foresight:
 
         return self._best(judge, len(goals), np.random.default_rng(seed))
 
+    def follow(
+        self,
+        observations: Mapping[str, Array],
+        course: IntArray,
+        *,
+        step_cost: float,
+        extra: npt.NDArray[np.float64] | None = None,
+        seed: int = 0,
+    ) -> Choice:
+        """In a single state, the action that leads best along a way, to any description on it.
+
+        Args:
+            observations: Key → ``(1, …)`` rows with ``achieved_goal``.
+            course: ``(k, n_attributes)`` the descriptions still to come.
+            step_cost: What each action costs beside its improbability.
+            extra: ``(m,)`` what each action costs more, where actions can be counted.
+            seed: Of the candidates.
+        """
+        left = step_cost * np.arange(len(course), 0, -1.0)
+        aims = Aims(course[None], np.full((1, len(course)), -1), left[None])
+
+        def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
+            outcomes = self.model.foresee(observations, candidates)
+            none = np.full(outcomes.probs.shape, np.inf)
+            costs, vectors, targets = aims.improve(none, np.full(none.shape, -1), outcomes)
+            return costs if extra is None else costs + extra, vectors, targets
+
+        return self._best(judge, 1, np.random.default_rng(seed))
+
     def _aims(self, goals: IntArray, planner: Planner, nodes: Rows) -> Aims:
         """The goals themselves, and the neighbours through which the graph would go."""
         index = planner.counts.index
@@ -182,7 +211,7 @@ class Foresight:
     def _best(self, judge: Judge, n: int, rng: np.random.Generator) -> Choice:
         """The cheapest of all candidates, by a function that judges them."""
         rows = np.arange(n)
-        candidates = self._candidates(n, rng)
+        candidates = self.candidates(n, rng)
         costs, vectors, targets = judge(candidates)
         if self.model.layout.n_values:
             again = self._around(candidates, costs, rng)
@@ -216,10 +245,11 @@ class Foresight:
         costs[(vectors == achieved[:, None]).all(axis=2)] = np.inf  # nothing would change
         return costs, targets
 
-    def _candidates(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
+    def candidates(self, n: int, rng: np.random.Generator | None = None) -> npt.NDArray[np.float32]:
         """Actions as models have them: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
         if self._all is not None:
             return self._all
+        rng = self._rng if rng is None else rng
         drawn = self.model.layout.random_actions(n * self._n_candidates, rng)
         return drawn.reshape(n, self._n_candidates, -1)
 
@@ -259,7 +289,7 @@ class Foresight:
 
     def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
         """Every outcome that some action makes likely, once: the states' places, the vectors."""
-        foreseen = self.model.foresee(rows, self._candidates(len(rows["achieved_goal"]), self._rng))
+        foreseen = self.model.foresee(rows, self.candidates(len(rows["achieved_goal"])))
         changes = (foreseen.vectors != rows["achieved_goal"][:, None]).any(axis=2)
         state, action = np.nonzero(changes & (foreseen.probs >= MIN_PROB))
         outcome = foreseen.vectors[state, action]

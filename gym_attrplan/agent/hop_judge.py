@@ -37,14 +37,21 @@ def endless_goals(venv: VecEnv) -> Iterator[None]:
     set_everywhere(venv, "terminate_on_success", before)
 
 
+def last_rows(
+    observations: Observations, done: BoolArray, infos: list[Info], key: str
+) -> npt.NDArray[Any]:
+    """A part of what each world showed after the step, before any of them began a new episode."""
+    rows = observations[key]
+    if done.any():
+        rows = rows.copy()
+        for i in np.flatnonzero(done):
+            rows[i] = infos[i]["terminal_observation"][key]
+    return rows
+
+
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
     """Where each world stood after the step, before any of them began a new episode."""
-    ends = observations["achieved_goal"]
-    if done.any():
-        ends = ends.copy()
-        for i in np.flatnonzero(done):
-            ends[i] = infos[i]["terminal_observation"]["achieved_goal"]
-    return ends
+    return last_rows(observations, done, infos, "achieved_goal")
 
 
 class HopJudge(VecEnvWrapper, ABC):

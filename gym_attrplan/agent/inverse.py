@@ -13,9 +13,12 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan.agent.actors import Actor
 from gym_attrplan.agent.buffers import ExampleBuffer
 from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.models.examples import MIN_EXAMPLES
 from gym_attrplan.models.fitting import FitSettings
 from gym_attrplan.models.forward import ForwardModel
 from gym_attrplan.models.inverse import InverseModel
+from gym_attrplan.models.next_state import NextStateModel
+from gym_attrplan.models.single_action import SingleActionModel
 
 Observations = dict[str, npt.NDArray[Any]]
 
@@ -24,7 +27,8 @@ class InverseLearner(Actor):
     """π by supervision: fits an inverse and a forward model, then attempts the hops it is given.
 
     Exploring fills the examples. When hopping begins π is fitted to them; its attempts then tell
-    how often it arrives, and are examples for the forward model, which is fitted last.
+    how often it arrives, and are examples for the forward model, which is fitted last. Where all
+    that is seen is plain numbers, so is a model of what is seen next.
 
     Args:
         venv: Worlds cut into hops.
@@ -62,6 +66,7 @@ class InverseLearner(Actor):
         what = venv.observation_space, venv.action_space, space
         self.inverse = InverseModel(*what, net_arch=inverse_arch, **common)
         self.forward = ForwardModel(*what, net_arch=forward_arch, **common)
+        self.next_state = NextStateModel(*what, **common) if examples.keeps_next else None
 
     def learn(
         self,
@@ -85,6 +90,14 @@ class InverseLearner(Actor):
         if len(self.examples) > int(self.forward.n_examples):
             self.forward.fit(self.examples.examples, **(self._settings | settings))
 
+    def fit_next_state(self) -> None:
+        """Fit the model of what is seen next, if there is one and more to learn from."""
+        followed = self.examples.followed
+        if self.next_state is None or followed is None:
+            return
+        if len(followed) > max(MIN_EXAMPLES, int(self.next_state.n_examples)):
+            self.next_state.fit(followed, **self._settings)
+
     def predict(
         self,
         observation: Observations,
@@ -107,10 +120,14 @@ class InverseLearner(Actor):
         return self.predict(observations, deterministic=True)[0]
 
     def get_parameters(self) -> dict[str, Any]:
-        """The weights of both models, as SB3's algorithms give theirs."""
-        return {"inverse": self.inverse.state_dict(), "forward": self.forward.state_dict()}
+        """The weights of the models, as SB3's algorithms give theirs."""
+        return {name: model.state_dict() for name, model in self._models().items()}
 
     def set_parameters(self, weights: dict[str, Any], exact_match: bool = True) -> None:
         """Take weights that :meth:`get_parameters` gave."""
-        self.inverse.load_state_dict(weights["inverse"], strict=exact_match)
-        self.forward.load_state_dict(weights["forward"], strict=exact_match)
+        for name, model in self._models().items():
+            model.load_state_dict(weights[name], strict=exact_match)
+
+    def _models(self) -> dict[str, SingleActionModel]:
+        models = {"inverse": self.inverse, "forward": self.forward, "next_state": self.next_state}
+        return {name: model for name, model in models.items() if model is not None}

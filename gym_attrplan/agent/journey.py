@@ -31,6 +31,7 @@ class Journey:
         foreseen: Where the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
         next_best: Environment → what it heads for, its goal being out of reach.
+        courses: Environment → the descriptions that it means to pass through, imagined ahead.
         trail: Where they have come from.
         memory: What this episode made dearer.
         tries: Which actions it tried where.
@@ -52,6 +53,7 @@ class Journey:
     tries: EpisodeMemory = field(repr=False)
     actions: npt.NDArray[Any] | None = None
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
+    courses: dict[int, IntArray] = field(default_factory=dict, repr=False)
     n_pushes: int = 0
     n_choices: int = 0
     asked: GoalSet | None = None
@@ -86,6 +88,7 @@ class Journey:
             journey.tries.reset(rows)
             for row in rows.tolist():
                 journey.next_best.pop(row, None)
+                journey.courses.pop(row, None)
         return journey, asked_anew
 
     def begin_hops(self, rows: npt.NDArray[np.int64], starts: IntArray, goals: IntArray) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.agent.foresight import Foresight
+from gym_attrplan.agent.fingerprints import stand_for
+from gym_attrplan.agent.foresight import Choice, Foresight
 from gym_attrplan.agent.journey import BoolArray, Journey
+from gym_attrplan.agent.lookahead import Lookahead
 from gym_attrplan.agent.planner_options import PlannerOptions
-from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import Plan, Planner, TransitionCounts
 from gym_attrplan.graph.nearest import nearest_reachable
@@ -35,6 +37,7 @@ class Navigator:
         continuum: Whether actions are of a continuum, for ``options.step_cost``.
         success_probs: The success model, for ``options.first_edge``; None if there is none yet.
         foresight: The forward model, for ``options.forward``; None if there is none.
+        lookahead: Imagines ways that the graph does not know; None if there is no model for it.
     """
 
     def __init__(
@@ -46,10 +49,12 @@ class Navigator:
         continuum: bool = False,
         success_probs: SuccessProbs | None = None,
         foresight: Foresight | None = None,
+        lookahead: Lookahead | None = None,
     ) -> None:
         self.options = options
         trees = _TREE_BYTES // (12 * max(1, counts.n_nodes))
         self.foresight = foresight if options.forward else None
+        self.lookahead = lookahead if options.forward else None
         step_cost = 1.0 if continuum else 1e-3
         self.planner = Planner(
             counts,
@@ -68,11 +73,29 @@ class Navigator:
         Args:
             description: Where to begin.
             goal: Where to go.
-            observation: Not looked at: edges are weighed alike in all states of a description.
+            observation: Key → ``(1, …)`` the state at hand: where the graph knows no way, one is
+                imagined from it.
         """
         if not self.planner.counts.n_nodes:
             return None
-        return self.planner.plan(description, goal, unknown_start="nearest")
+        plan = self.planner.plan(description, goal, unknown_start="nearest")
+        if plan is not None or self.lookahead is None or observation is None:
+            return plan
+        space = self.planner.counts.space
+        wanted = space.read_goal(goal)
+        if isinstance(wanted, GoalSet):
+            return None
+        start = np.asarray(description, space.dtype)[None]
+        course = self.lookahead.find({**observation, "achieved_goal": start}, wanted)
+        if not course.reached:
+            return None
+        return Plan(
+            nodes=np.full(len(course.vectors) + 1, -1),
+            vectors=np.concatenate([start, course.vectors]),
+            edge_probs=course.probs,
+            cost=float(self.planner.step_cost * len(course.probs) - np.log(course.probs).sum()),
+            space=space,
+        )
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -133,6 +156,9 @@ class Navigator:
             return
         goals = journey.goals[rows]
         found = self._choose(journey, rows, nodes, goals, observations)
+        if self.lookahead is not None:
+            for i in np.flatnonzero(~found):
+                found[i] = self._look_ahead(self.lookahead, journey, int(rows[i]), observations)
         if self.options.unreachable != "nearest":
             return
         blind = np.flatnonzero(~found & (nodes >= 0))
@@ -170,16 +196,35 @@ class Navigator:
             memory=journey.memory if self.options.memory else None,
             seed=journey.n_choices,
         )
-        journey.n_choices += 1
-        if journey.actions is None:
-            shape = (len(journey.goals), *choice.actions.shape[1:])
-            journey.actions = np.zeros(shape, choice.actions.dtype)
-        chosen = rows[choice.found]
-        journey.actions[chosen] = choice.actions[choice.found]
-        journey.targets[chosen] = choice.vectors[choice.found]
-        journey.edges[chosen] = np.stack([nodes, choice.nodes], axis=1)[choice.found]
-        journey.foreseen[chosen] = True
+        _note(journey, rows, nodes, choice)
         return choice.found
+
+    def _look_ahead(
+        self, lookahead: Lookahead, journey: Journey, row: int, observations: Observations
+    ) -> bool:
+        """Note an action for one row on a way imagined ahead; whether there is one."""
+        foresight = lookahead.foresight
+        seen = {key: part[[row]] for key, part in observations.items()}
+        here, goal = journey.starts[row], journey.goals[row]
+        node = np.array([stand_for(here)])
+        extra, counted = None, self.options.memory and not foresight.draws
+        if counted:
+            actions = np.arange(foresight.n_actions)
+            envs, nodes = (np.repeat(one, len(actions)) for one in (row, node))
+            extra = journey.memory.fail_cost * journey.memory.failures(envs, nodes, actions)
+        course = _rest(journey.courses.get(row), here)
+        if not len(course):
+            course = lookahead.find(seen, goal, extra=extra, seed=journey.n_choices).vectors
+        journey.courses[row] = course
+        if not len(course):
+            return False
+        choice = foresight.follow(
+            seen, course, step_cost=self.planner.step_cost, extra=extra, seed=journey.n_choices
+        )
+        _note(journey, np.array([row]), np.array([-1]), choice)
+        if counted and choice.found[0]:
+            journey.memory.fail([row], node, choice.actions)
+        return bool(choice.found[0])
 
     def _follow_graph(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
@@ -231,3 +276,24 @@ class Navigator:
             return -1
         nearest = nearest_reachable(self.planner, node, goal)
         return self.planner.next_hop(node, self.planner.counts.index.vectors([nearest])[0])
+
+
+def _rest(course: IntArray | None, here: IntArray) -> IntArray:
+    """What of a course comes after a description; nothing if it is not on it."""
+    if course is None:
+        return here[None][:0]
+    passed = np.flatnonzero((course == here).all(axis=1))
+    return course[passed[-1] + 1 :] if len(passed) else course[:0]
+
+
+def _note(journey: Journey, rows: Rows, nodes: Rows, choice: Choice) -> None:
+    """Note the forward model's choices for rows."""
+    journey.n_choices += 1
+    if journey.actions is None:
+        shape = (len(journey.goals), *choice.actions.shape[1:])
+        journey.actions = np.zeros(shape, choice.actions.dtype)
+    chosen = rows[choice.found]
+    journey.actions[chosen] = choice.actions[choice.found]
+    journey.targets[chosen] = choice.vectors[choice.found]
+    journey.edges[chosen] = np.stack([nodes, choice.nodes], axis=1)[choice.found]
+    journey.foreseen[chosen] = True

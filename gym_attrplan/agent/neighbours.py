@@ -11,7 +11,14 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
-from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
+from gym_attrplan.agent.hop_judge import (
+    BoolArray,
+    HopJudge,
+    Info,
+    Observations,
+    last_rows,
+    last_vectors,
+)
 from gym_attrplan.algorithms.spread import end_episodes
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
@@ -71,7 +78,8 @@ class ExploreVecEnv(VecEnvWrapper):
             if self.formula is not None:
                 rewards[moved] = self.scale * self.formula(visits, self.counts.total)
         if self.examples is not None:
-            self.examples.add_step(self._previous, self._actions, ends)
+            then = _seen_next(self.examples, observations, done, infos)
+            self.examples.add_step(self._previous, self._actions, ends, then)
         self._previous = observations
         return observations, rewards, done, infos
 
@@ -146,7 +154,8 @@ class HopVecEnv(HopJudge):
         observations = dict(observations)  # type: ignore[arg-type]
         ends = last_vectors(observations, world_done, infos)
         if self.examples is not None:
-            self.examples.add_step(self._start_rows, self._actions, ends)
+            then = _seen_next(self.examples, observations, world_done, infos)
+            self.examples.add_step(self._start_rows, self._actions, ends, then)
         self._steps += 1
         changed = (ends != self._starts).any(axis=1)
         reached = (ends == self._goals).all(axis=1) & changed
@@ -241,3 +250,12 @@ class HopVecEnv(HopJudge):
         if found.any():
             goals[found] = self.counts.index.vectors(chosen[found])
         return goals
+
+
+def _seen_next(
+    examples: ExampleBuffer, observations: Observations, done: BoolArray, infos: list[Info]
+) -> Observations | None:
+    """What the worlds showed after the step, where that is kept."""
+    if not examples.keeps_next:
+        return None
+    return {key: last_rows(observations, done, infos, key) for key in examples.keys}

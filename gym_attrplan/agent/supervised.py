@@ -10,6 +10,7 @@ from gymnasium import spaces
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.inverse import InverseLearner
+from gym_attrplan.agent.lookahead import Lookahead
 from gym_attrplan.agent.low_level import policy_defaults
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.models import SuccessModel
@@ -52,8 +53,9 @@ def fit_success_model(model: SuccessModel, attempts: AttemptBuffer) -> None:
 def imagine(
     learner: InverseLearner, examples: ExampleBuffer, rng: np.random.Generator
 ) -> TransitionCounts:
-    """Fit the forward model, and draw its own graph from states that were seen."""
+    """Fit the models of what actions do, and have one draw its graph from states that were seen."""
     learner.fit_forward()
+    learner.fit_next_state()
     imagination = Foresight(learner.forward, n_candidates=64, rng=rng)
     n_states = MAX_IMAGINED // imagination.n_actions
     chosen = rng.permutation(len(examples))[:n_states]
@@ -67,6 +69,14 @@ def foresight(low_level: Any) -> Foresight | None:
     if not isinstance(low_level, InverseLearner) or not low_level.forward.is_fitted:
         return None
     return Foresight(low_level.forward)
+
+
+def lookahead(low_level: Any, *, max_seconds: float) -> Lookahead | None:
+    """What imagines several actions, if there is a fitted model of what is seen next."""
+    seer = foresight(low_level)
+    if seer is None or low_level.next_state is None or not low_level.next_state.is_fitted:
+        return None
+    return Lookahead(seer, low_level.next_state, max_seconds=max_seconds)
 
 
 def planning_graph(

@@ -59,10 +59,10 @@ class SingleActionModel(nn.Module, ABC):
         self.attribute_space = AttributeSpace(attribute_space)
         self.layout = ActionLayout.of(action_space, n_choices=action_choices)
         self.seed = seed
-        self._parts = observation_parts(observation_space)
+        self.parts = observation_parts(observation_space)
         options = {} if net_arch is None else {"net_arch": net_arch}
         with seeded(seed):
-            self.encoder = ObservationEncoder(self._parts, n_features)
+            self.encoder = ObservationEncoder(self.parts, n_features)
             self.head = self.make_head(self.encoder.n_features, **options)
         self.register_buffer("n_examples", torch.zeros((), dtype=torch.int64))
         self._initial = copy.deepcopy(self.state_dict())
@@ -87,8 +87,8 @@ class SingleActionModel(nn.Module, ABC):
         """
         examples.checked(self.attribute_space, self.layout)
         seen = examples.observations
-        rows = seen if isinstance(seen, Mapping) else dict.fromkeys(self._parts, seen)
-        for key, space in self._parts.items():
+        rows = seen if isinstance(seen, Mapping) else dict.fromkeys(self.parts, seen)
+        for key, space in self.parts.items():
             shape = tuple(rows[key][:1].shape[1:]) if key in rows else None
             if shape != space.shape:
                 found = f"shape {shape}" if key in rows else f"the keys {', '.join(rows)}"
@@ -118,4 +118,4 @@ class SingleActionModel(nn.Module, ABC):
         if not self.is_fitted:
             name = type(self).__name__
             raise NotFitted(f"the {name} has learned nothing yet. Call fit(examples) first.")
-        return {key: observations[key] for key in (*self._parts, *others)}
+        return {key: observations[key] for key in (*self.parts, *others)}

@@ -70,7 +70,8 @@ def test_what_happens_less_often_than_it_should_is_listed_again_as_less_sure():
     assert model.numbers.tolist() == [moved, lifted, moved]
     assert model.kinds[pushed].tolist() == model.kinds[moved].tolist() == [0, 1]
     assert model.allowed()[moved].tolist() == [[False, True], [True, True]]
-    assert model.allowed()[pushed].all() and model.allowed()[lifted].all()
+    assert model.allowed()[pushed].all()
+    assert model.allowed()[lifted].all()
     share = 20 / (220 * 120 / 420)  # of the moves that should have begun on the table
     assert model.probs[pushed] == pytest.approx(share * model.probs[moved])
     assert model.n_steps.tolist() == [5.0, 9.0, 5.0]

@@ -1,0 +1,156 @@
+"""Lookahead: ways to a goal through states that nobody has seen, imagined action by action."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.agent.foresight import Foresight
+from gym_attrplan.attributes.packing import BitLayout
+from gym_attrplan.attributes.space import FREE, IntArray
+from gym_attrplan.models.next_state import NextStateModel
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+WIDTH = 64
+"""So many imagined states are gone on from at a time."""
+
+PATIENCE = 5
+"""A search ends that has come no nearer to the goal with so many actions more."""
+
+MIN_PROB = 0.1
+"""What an action has less of a chance to bring about is not gone on from."""
+
+
+class Course(NamedTuple):
+    """Descriptions to pass through, one action each.
+
+    Attributes:
+        vectors: ``(n, n_attributes)``, without the one at hand.
+        probs: ``(n,)`` how likely each is to come after the one before.
+        reached: Whether the last one meets the goal.
+    """
+
+    vectors: IntArray
+    probs: npt.NDArray[np.float64]
+    reached: bool
+
+
+class _Layer(NamedTuple):
+    """States that are as many actions away: ``(n, …)`` each, and where each came from."""
+
+    states: dict[str, Array]
+    vectors: IntArray
+    costs: npt.NDArray[np.float64]
+    parents: Rows
+
+
+class Lookahead:
+    """Searches with two models: where actions lead, and what would be seen there.
+
+    Layer by layer it goes on from the states that miss least of the goal: an attribute that is
+    still wrong weighs as much as a chance of 1/e.
+
+    Args:
+        foresight: Knows what actions do to the attributes.
+        model: Knows what is seen after them; fitted.
+        max_seconds: How long a search may take.
+    """
+
+    def __init__(
+        self, foresight: Foresight, model: NextStateModel, *, max_seconds: float = 10.0
+    ) -> None:
+        self.foresight = foresight
+        self.model = model
+        self.max_seconds = max_seconds
+        self._layout = BitLayout(foresight.model.attribute_space.sizes)
+
+    def find(
+        self,
+        observation: Mapping[str, Array],
+        goal: IntArray,
+        *,
+        extra: npt.NDArray[np.float64] | None = None,
+        seed: int = 0,
+    ) -> Course:
+        """The way to the goal, or to the nearest that was found in time.
+
+        Args:
+            observation: Key → ``(1, …)`` the state at hand, with ``achieved_goal``.
+            goal: ``(n_attributes,)``.
+            extra: ``(m,)`` what the first action costs more, where actions can be counted.
+            seed: Of the actions to consider, where they cannot: the same seed, the same answer.
+        """
+        rng = np.random.default_rng(seed)
+        stop = time.monotonic() + self.max_seconds
+        start = np.asarray(observation["achieved_goal"])
+        states = {key: part for key, part in observation.items() if key in self.model.parts}
+        layers = [_Layer(states, start, np.zeros(1), np.full(1, -1))]
+        known = self._keys(start)
+        nearest, best = (0, 0), self._misses(start, goal)[0]
+        while best and len(layers) - 1 - nearest[0] < PATIENCE and time.monotonic() < stop:
+            layer = self._next(layers[-1], goal, known, rng, extra if len(layers) == 1 else None)
+            if not len(layer.vectors):
+                break
+            layers.append(layer)
+            known = np.concatenate([known, self._keys(layer.vectors)])
+            misses = self._misses(layer.vectors, goal)
+            if misses.min() < best:  # of those that miss as little, the likeliest
+                best = misses.min()
+                nearest = len(layers) - 1, int(np.lexsort([layer.costs, misses])[0])
+        return _course(layers, *nearest, reached=not best)
+
+    def _next(
+        self,
+        layer: _Layer,
+        goal: IntArray,
+        known: npt.NDArray[np.void],
+        rng: np.random.Generator,
+        extra: npt.NDArray[np.float64] | None,
+    ) -> _Layer:
+        """The best of what single actions lead to."""
+        rows = {**layer.states, "achieved_goal": layer.vectors}
+        candidates = self.foresight.candidates(len(layer.vectors), rng)
+        foreseen = self.foresight.model.foresee(rows, candidates)
+        costs = layer.costs[:, None] - np.log(np.maximum(foreseen.probs.astype(np.float64), 1e-12))
+        parents, actions = np.nonzero(foreseen.probs >= MIN_PROB)
+        vectors, costs = foreseen.vectors[parents, actions], costs[parents, actions]
+        if extra is not None:
+            costs = costs + extra[actions]
+        order = np.argsort(costs, kind="stable")  # of those alike the likeliest stays
+        keys, first = np.unique(self._keys(vectors[order]), return_index=True)
+        kept = order[first[~np.isin(keys, known)]]
+        score = costs[kept] + self._misses(vectors[kept], goal)
+        kept = kept[np.argsort(score, kind="stable")[:WIDTH]]
+        parents, actions = parents[kept], actions[kept]
+        taken = candidates[actions] if candidates.ndim == 2 else candidates[parents, actions]
+        rows = {key: part[parents] for key, part in rows.items()}
+        states = self.model.imagine({**rows, "desired_goal": vectors[kept]}, taken)
+        return _Layer(states, vectors[kept], costs[kept], parents)
+
+    def _misses(self, vectors: IntArray, goal: IntArray) -> Rows:
+        """``(n,)`` how many attributes are not as wanted."""
+        missing: Rows = ((vectors != goal) & (goal != FREE)).sum(axis=1)
+        return missing
+
+    def _keys(self, vectors: IntArray) -> npt.NDArray[np.void]:
+        """``(n,)`` a value for each description, the same for the same."""
+        packed = np.ascontiguousarray(self._layout.pack(vectors))
+        keys: npt.NDArray[np.void] = packed.view(f"V{packed.shape[1] * 8}")[:, 0]
+        return keys
+
+
+def _course(layers: list[_Layer], depth: int, row: int, *, reached: bool) -> Course:
+    """The way to a row of a layer."""
+    rows = [row]
+    for layer in reversed(layers[1 : depth + 1]):
+        rows.append(int(layer.parents[rows[-1]]))
+    steps = list(zip(layers, reversed(rows), strict=False))
+    vectors = np.stack([layer.vectors[i] for layer, i in steps])[1:]
+    costs = np.array([layer.costs[i] for layer, i in steps])
+    return Course(vectors, np.exp(-np.diff(costs)), reached)

@@ -1,78 +1,122 @@
-"""Training throughput: the agent's hop phase beside plain SB3 PPO.
+"""Training throughput with no option but a seed: ``python benchmarks/learn_speed.py``.
 
-``python benchmarks/learn_speed.py`` trains both on the same batched ``AttrSwitches-v0``, with the
-same network and hyper-parameters, in turn, and prints environment steps per second and their ratio.
-Plain PPO works on the environment's own tasks, the agent on hops, and counts all that they do.
+Steps per second of ``learn()``, on all cores, each in a process of its own and in turn:
+
+- ``ap``: the agent as it is;
+- ``ppo``: plain SB3 PPO on the same worlds, with the agent's network, rollouts and epochs;
+- ``before``: the agent of an earlier commit on 32 copies, as one had to make them then. Its tree is
+  given by ``--before FOLDER``, such as ``git worktree add FOLDER a047dc8`` makes.
+
+Prints what ``ap`` is to the others, and appends it to suite ``learn_speed``.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import statistics
+import subprocess
+import sys
 import time
-from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-import torch
-from ledger import append
-from stable_baselines3 import PPO
+import gymnasium as gym
 
-import gym_attrplan  # noqa: F401  registers the environments
-from gym_attrplan.agent import AttributePlannerAgent
-from gym_attrplan.agent.low_level import defaults, policy_defaults
-from gym_attrplan.agent.worlds import as_vec_env
+# What an earlier commit measures imports nothing that it may not have.
 
-ENV_ID = "AttrSwitches-v0"
-N_ENVS = 512
-N_STEPS = 16_384 * 20
-"""So many that what the agent does once per call, fitting its success model, weighs little."""
-N_TURNS = 2
+N_STEPS = {"ap": 200_000, "ppo": 200_000, "before": 20_000}
+ENVS = ("MiniGrid-DoorKey-8x8-v0", "Taxi-v4", "PointMaze_Medium-v3")
+N_COPIES = 32
 
 
-def plain_ppo() -> PPO:
-    venv = as_vec_env(ENV_ID, n_envs=N_ENVS)
+def copies(env_id: str) -> Any:
+    """Environments one by one, with their ready attributes."""
+    import minigrid
+    from stable_baselines3.common.env_util import make_vec_env
+
+    from gym_attrplan import AttributeWrapper
+
+    gym.register_envs(minigrid)
+
+    def make() -> Any:
+        if not env_id.startswith("PointMaze"):
+            return AttributeWrapper(gym.make(env_id))
+        import gymnasium_robotics
+
+        gym.register_envs(gymnasium_robotics)
+        return AttributeWrapper(gym.wrappers.FilterObservation(gym.make(env_id), ["observation"]))
+
+    return make_vec_env(make, N_COPIES)
+
+
+def learner(method: str, env_id: str) -> Any:
+    """What is measured; it has ``learn``."""
+    from gym_attrplan import AttributePlannerAgent
+
+    own = env_id.startswith("PointMaze") or method == "before"
+    worlds = copies(env_id) if own else env_id
+    if method != "ppo":
+        return AttributePlannerAgent("MultiInputPolicy", worlds, seed=0, device="cpu")
+    from stable_baselines3 import PPO
+
+    from gym_attrplan.agent.low_level import defaults, policy_defaults
+    from gym_attrplan.agent.worlds import as_vec_env
+
+    venv = as_vec_env(worlds)
     kwargs = policy_defaults(venv.observation_space)
-    return PPO(
-        "MultiInputPolicy", venv, policy_kwargs=kwargs, seed=0, device="cpu", **defaults(PPO, venv)
-    )
+    options = {"policy_kwargs": kwargs, "seed": 0, "device": "cpu", **defaults(PPO, venv)}
+    return PPO("MultiInputPolicy", venv, **options)
 
 
-def agent_that_has_explored() -> AttributePlannerAgent:
-    agent = AttributePlannerAgent(
-        "MultiInputPolicy",
-        ENV_ID,
-        hops="neighbours",
-        n_envs=N_ENVS,
-        seed=0,
-        device="cpu",
-        exploration="random",
-    )
-    agent.options = replace(agent.options, exploration_fraction=1.0)
-    agent.learn(100_000)
-    agent.options = replace(agent.options, exploration_fraction=0.0)
-    return agent
+def measure(method: str, env_id: str) -> None:
+    """Print the steps per second of one learner, made and warmed up before."""
+    model = learner(method, env_id)
+    model.learn(N_STEPS[method] // 10)
+    start, before = time.perf_counter(), model.num_timesteps
+    model.learn(N_STEPS[method], reset_num_timesteps=False)
+    print("rate", (model.num_timesteps - before) / (time.perf_counter() - start))
+
+
+def rate_of(method: str, env_id: str, tree: Path) -> float:
+    """The same in a process of its own, with the package of a tree."""
+    command = [sys.executable, "-W", "ignore", __file__, "--measure", method, "--envs", env_id]
+    settings = {**os.environ, "PYTHONPATH": str(tree)}
+    run = subprocess.run(command, env=settings, check=True, capture_output=True, text=True)
+    return float(run.stdout.split("rate")[-1])
 
 
 def main() -> None:
-    torch.set_num_threads(2)
-    ppo, agent = plain_ppo(), agent_that_has_explored()
-    learners = {
-        "ppo": lambda: ppo.learn(N_STEPS, reset_num_timesteps=False),
-        "ap": lambda: agent.learn(N_STEPS, reset_num_timesteps=False),
-    }
-    rates: dict[str, list[float]] = {name: [] for name in learners}
-    for _ in range(N_TURNS):
-        for name, learn in learners.items():
-            start = time.perf_counter()
-            learn()
-            rates[name].append(N_STEPS / (time.perf_counter() - start))
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    ratio = statistics.median(
-        ours / theirs for ours, theirs in zip(rates["ap"], rates["ppo"], strict=True)
-    )
-    for name, rate in medians.items():
-        print(f"{name:4} {rate:8,.0f} environment steps/s")
-        append("learn_speed", env=ENV_ID, task="targets", method=name, value=rate, unit="steps/s")
-    print(f"the agent trains at {ratio:.2f} × plain PPO's rate (at least 0.85 wanted)")
-    append("learn_speed", env=ENV_ID, task="targets", method="ap/ppo", value=ratio, unit="ratio")
+    """Measure the environments asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--envs", nargs="+", choices=ENVS, default=list(ENVS))
+    parser.add_argument("--before", type=Path, help="folder of an earlier commit")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--measure", choices=N_STEPS, help="print one rate and stop")
+    options = parser.parse_args()
+    if options.measure:
+        measure(options.measure, options.envs[0])
+        return
+    from ledger import append
+
+    here = Path(__file__).resolve().parents[1]
+    trees = {"ap": here, "ppo": here}
+    if options.before:
+        trees["before"] = options.before.resolve()
+    for env_id in options.envs:
+        rates: dict[str, list[float]] = {name: [] for name in trees}
+        for _ in range(options.turns):
+            for name, tree in trees.items():
+                rates[name].append(rate_of(name, env_id, tree))
+        for name, found in rates.items():
+            rate = statistics.median(found)
+            print(f"{env_id} {name:6} {rate:8,.0f} steps/s", flush=True)
+            append("learn_speed", env=env_id, task="asked", method=name, value=rate, unit="steps/s")
+            if name != "ap":
+                ratio = statistics.median(a / b for a, b in zip(rates["ap"], found, strict=True))
+                print(f"{env_id} ap is {ratio:.2f} × {name}", flush=True)
+                key = {"env": env_id, "task": "asked", "method": f"ap/{name}"}
+                append("learn_speed", **key, value=ratio, unit="ratio")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ class Course(NamedTuple):
     probs: npt.NDArray[np.float64]
     reached: bool
 
+    def cost(self, step_cost: float) -> float:
+        """What it costs; of two that do not reach the goal, none is better than the other."""
+        if not self.reached:
+            return np.finfo(np.float64).max
+        return float(step_cost * len(self.probs) - np.log(self.probs).sum())
+
 
 class _Layer(NamedTuple):
     """States that are as many actions away: ``(n, …)`` each, and where each came from."""

@@ -22,6 +22,8 @@ Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
 
+SURE = 0.9
+"""A way of the graph that is likelier than this is taken without imagining others."""
 
 _TREE_BYTES = 1 << 28
 """For so many bytes of goals the ways to them are remembered: worlds of a batch take turns."""
@@ -78,22 +80,32 @@ class Navigator:
         """
         if not self.planner.counts.n_nodes:
             return None
-        plan = self.planner.plan(description, goal, unknown_start="nearest")
-        if plan is not None or self.lookahead is None or observation is None:
-            return plan
+        plan = self.planner.plan(description, goal)
+        if plan is None and self.lookahead is not None and observation is not None:
+            plan = self._imagined(self.lookahead, description, goal, observation)
+        return plan or self.planner.plan(description, goal, unknown_start="nearest")
+
+    def _imagined(
+        self,
+        lookahead: Lookahead,
+        description: npt.ArrayLike,
+        goal: GoalLike,
+        observation: Observations,
+    ) -> Plan | None:
+        """The plan that is followed where the graph knows no way; None if there is none."""
         space = self.planner.counts.space
         wanted = space.read_goal(goal)
         if isinstance(wanted, GoalSet):
             return None
         start = np.asarray(description, space.dtype)[None]
-        course = self.lookahead.find({**observation, "achieved_goal": start}, wanted)
+        course = lookahead.find({**observation, "achieved_goal": start}, wanted)
         if not course.reached:
             return None
         return Plan(
             nodes=np.full(len(course.vectors) + 1, -1),
             vectors=np.concatenate([start, course.vectors]),
             edge_probs=course.probs,
-            cost=float(self.planner.step_cost * len(course.probs) - np.log(course.probs).sum()),
+            cost=course.cost(self.planner.step_cost),
             space=space,
         )
 
@@ -155,13 +167,13 @@ class Navigator:
         if self.foresight is None:
             return
         goals = journey.goals[rows]
-        found = self._choose(journey, rows, nodes, goals, observations)
+        costs = self._choose(journey, rows, nodes, goals, observations)
         if self.lookahead is not None:
-            for i in np.flatnonzero(~found):
-                found[i] = self._look_ahead(self.lookahead, journey, int(rows[i]), observations)
+            for i in np.flatnonzero(costs > -np.log(SURE)):
+                self._look_ahead(self.lookahead, journey, int(rows[i]), observations, costs[i])
         if self.options.unreachable != "nearest":
             return
-        blind = np.flatnonzero(~found & (nodes >= 0))
+        blind = np.flatnonzero(~journey.foreseen[rows] & (nodes >= 0))
         for i in blind:
             goals[i] = self._next_best(journey, int(rows[i]), int(nodes[i]))
         if len(blind):
@@ -182,10 +194,10 @@ class Navigator:
         nodes: Rows,
         goals: IntArray,
         observations: Observations,
-    ) -> BoolArray:
-        """Note the forward model's choices for rows; ``(n,)`` for which it has one."""
+    ) -> npt.NDArray[np.float64]:
+        """Note the forward model's choices for rows; ``(n,)`` what they cost, inf for none."""
         if not len(rows):
-            return np.zeros(0, np.bool_)
+            return np.zeros(0)
         assert self.foresight is not None
         choice = self.foresight.choose(
             {key: part[rows] for key, part in observations.items()},
@@ -197,12 +209,25 @@ class Navigator:
             seed=journey.n_choices,
         )
         _note(journey, rows, nodes, choice)
-        return choice.found
+        return choice.costs
 
     def _look_ahead(
-        self, lookahead: Lookahead, journey: Journey, row: int, observations: Observations
-    ) -> bool:
-        """Note an action for one row on a way imagined ahead; whether there is one."""
+        self,
+        lookahead: Lookahead,
+        journey: Journey,
+        row: int,
+        observations: Observations,
+        cost: float,
+    ) -> None:
+        """Note an action for one row on a way imagined ahead, if that is cheaper than the graph's.
+
+        Args:
+            lookahead: Imagines it.
+            journey: Where the action is noted.
+            row: Which environment.
+            observations: Of all.
+            cost: Of the graph's way; infinite if there is none.
+        """
         foresight = lookahead.foresight
         seen = {key: part[[row]] for key, part in observations.items()}
         here, goal = journey.starts[row], journey.goals[row]
@@ -214,17 +239,18 @@ class Navigator:
             extra = journey.memory.fail_cost * journey.memory.failures(envs, nodes, actions)
         course = _rest(journey.courses.get(row), here)
         if not len(course):
-            course = lookahead.find(seen, goal, extra=extra, seed=journey.n_choices).vectors
+            found = lookahead.find(seen, goal, extra=extra, seed=journey.n_choices)
+            if found.cost(self.planner.step_cost) < cost:
+                course = found.vectors
         journey.courses[row] = course
         if not len(course):
-            return False
+            return
         choice = foresight.follow(
             seen, course, step_cost=self.planner.step_cost, extra=extra, seed=journey.n_choices
         )
         _note(journey, np.array([row]), np.array([-1]), choice)
         if counted and choice.found[0]:
             journey.memory.fail([row], node, choice.actions)
-        return bool(choice.found[0])
 
     def _follow_graph(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations

@@ -17,7 +17,7 @@ from gym_attrplan.models.next_state import NextStateModel
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
-WIDTH = 64
+WIDTH = 128
 """So many imagined states are gone on from at a time."""
 
 PATIENCE = 5

@@ -81,7 +81,7 @@ class Lookahead:
         observation: Mapping[str, Array],
         goal: IntArray,
         *,
-        extra: npt.NDArray[np.float64] | None = None,
+        banned: npt.NDArray[np.bool_] | None = None,
         seed: int = 0,
     ) -> Course:
         """The way to the goal, or to the nearest that was found in time.
@@ -89,7 +89,7 @@ class Lookahead:
         Args:
             observation: Key → ``(1, …)`` the state at hand, with ``achieved_goal``.
             goal: ``(n_attributes,)``.
-            extra: ``(m,)`` what the first action costs more, where actions can be counted.
+            banned: ``(m,)`` which actions shall not come first, where actions can be counted.
             seed: Of the actions to consider, where they cannot: the same seed, the same answer.
         """
         rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ class Lookahead:
         known = self._keys(start)
         nearest, best = (0, 0), self._misses(start, goal)[0]
         while best and len(layers) - 1 - nearest[0] < PATIENCE and time.monotonic() < stop:
-            layer = self._next(layers[-1], goal, known, rng, extra if len(layers) == 1 else None)
+            layer = self._next(layers[-1], goal, known, rng, banned if len(layers) == 1 else None)
             if not len(layer.vectors):
                 break
             layers.append(layer)
@@ -117,17 +117,18 @@ class Lookahead:
         goal: IntArray,
         known: npt.NDArray[np.void],
         rng: np.random.Generator,
-        extra: npt.NDArray[np.float64] | None,
+        banned: npt.NDArray[np.bool_] | None,
     ) -> _Layer:
         """The best of what single actions lead to."""
         rows = {**layer.states, "achieved_goal": layer.vectors}
         candidates = self.foresight.candidates(len(layer.vectors), rng)
         foreseen = self.foresight.model.foresee(rows, candidates)
         costs = layer.costs[:, None] - np.log(np.maximum(foreseen.probs.astype(np.float64), 1e-12))
-        parents, actions = np.nonzero(foreseen.probs >= MIN_PROB)
+        possible = foreseen.probs >= MIN_PROB
+        if banned is not None:
+            possible &= ~banned
+        parents, actions = np.nonzero(possible)
         vectors, costs = foreseen.vectors[parents, actions], costs[parents, actions]
-        if extra is not None:
-            costs = costs + extra[actions]
         order = np.argsort(costs, kind="stable")  # of those alike the likeliest stays
         keys, first = np.unique(self._keys(vectors[order]), return_index=True)
         kept = order[first[~np.isin(keys, known)]]

@@ -232,21 +232,24 @@ class Navigator:
         seen = {key: part[[row]] for key, part in observations.items()}
         here, goal = journey.starts[row], journey.goals[row]
         node = np.array([stand_for(here)])
-        extra, counted = None, self.options.memory and not foresight.draws
+        done, counted = None, self.options.memory and not foresight.draws
         if counted:
             actions = np.arange(foresight.n_actions)
             envs, nodes = (np.repeat(one, len(actions)) for one in (row, node))
-            extra = journey.memory.fail_cost * journey.memory.failures(envs, nodes, actions)
+            done = journey.memory.failures(envs, nodes, actions)
         course = _rest(journey.courses.get(row), here)
         if not len(course):
-            found = lookahead.find(seen, goal, extra=extra, seed=journey.n_choices)
+            banned = None if done is None else done > 0  # what was done here is not done again
+            found = lookahead.find(seen, goal, banned=banned, seed=journey.n_choices)
+            if not found.reached and banned is not None and banned.any():
+                found = lookahead.find(seen, goal, seed=journey.n_choices)
             if found.cost(self.planner.step_cost) < cost:
                 course = found.vectors
         journey.courses[row] = course
         if not len(course):
             return
         choice = foresight.follow(
-            seen, course, step_cost=self.planner.step_cost, extra=extra, seed=journey.n_choices
+            seen, course, step_cost=self.planner.step_cost, extra=done, seed=journey.n_choices
         )
         _note(journey, np.array([row]), np.array([-1]), choice)
         if counted and choice.found[0]:

@@ -11,6 +11,7 @@ from gym_attrplan.models.networks import (
     SmallImageNet,
     WordsExtractor,
 )
+from gym_attrplan.models.next_state import NextStateModel
 from gym_attrplan.models.success import SuccessModel, SuccessReport
 from gym_attrplan.models.trunk import Trunk, TrunkReport
 
@@ -26,6 +27,7 @@ __all__ = [
     "IndexedRows",
     "InverseModel",
     "InverseReport",
+    "NextStateModel",
     "SmallImageNet",
     "SuccessModel",
     "SuccessReport",

@@ -90,6 +90,13 @@ def test_an_action_can_be_kept_from_being_the_first(lookahead):
         assert course.reached
 
 
+def test_without_a_first_action_there_is_no_way(lookahead):
+    goal = np.array([1, 1, -1, -1, -1, -1], np.int8)
+    course = lookahead.find(state(0, 0, 0, 0, 0, 0), goal, banned=np.ones(12, bool))
+    assert not course.reached
+    assert course.vectors.shape == (0, 6)
+
+
 def test_out_of_time_it_answers_with_what_it_has(lookahead):
     hasty = Lookahead(lookahead.foresight, lookahead.model, max_seconds=1e-9)
     course = hasty.find(state(0, 0, 0, 0, 0, 0), np.full(6, 3, np.int8))

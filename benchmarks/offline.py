@@ -81,8 +81,8 @@ def scene_parts(observation: Any) -> Any:
     """``(…, 6)`` what the scene's parts are like, of one observation or of many."""
     seen = np.asarray(observation)
     x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
-    in_drawer = y < -0.16
-    rests = z < np.where(in_drawer, 0.085, 0.035)
+    in_drawer = (y < -0.16) & (z > 0.05)  # before the closed drawer the table is as far away
+    rests = (z < 0.035) | (in_drawer & (z < 0.085))
     cell_x = np.where(in_drawer, 1, 1 + np.clip(np.rint(20.0 * x) - 6, 0, 3))
     cell_y = np.where(in_drawer, 1, 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5))
     values = {

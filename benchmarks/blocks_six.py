@@ -29,9 +29,9 @@ SIX = {"n_blocks": 6, "obs_type": "state", "task": "multi_step"}
 
 def train(n_examples: int, seed: int, device: str) -> AttributePlannerAgent:
     """An agent with no option but what the environment is: one action makes one transition."""
-    worlds = gym.make_vec(ENV_ID, 512, vectorization_mode="vector_entry_point", **SIX)
+    envs = gym.make_vec(ENV_ID, 512, vectorization_mode="vector_entry_point", **SIX)
     agent = AttributePlannerAgent(
-        "MultiInputPolicy", VectorEnvAdapter(worlds), low_level="inverse", seed=seed, device=device
+        "MultiInputPolicy", VectorEnvAdapter(envs), low_level="inverse", seed=seed, device=device
     )
     return agent.learn(n_examples)
 
@@ -47,11 +47,11 @@ def run(n_examples: int, seed: int, n_tasks: int, device: str) -> None:
     began = time.perf_counter()
     agent = train(n_examples, seed, device)
     extra = {"train_seconds": round(time.perf_counter() - began)}
-    worlds = make_test(min(10, n_tasks))
+    envs = make_test(min(10, n_tasks))
     options: dict[str, Any] = {"n_tasks": n_tasks, "seed": 20_000 + seed * n_tasks}
     results = {
-        "ap": lambda: evaluate_tasks(agent, worlds, **options),
-        "inverse": lambda: better(both_ways(agent.low_level, worlds, **options)),
+        "ap": lambda: evaluate_tasks(agent, envs, **options),
+        "inverse": lambda: better(both_ways(agent.low_level, envs, **options)),
     }
     for method, evaluate in results.items():
         began = time.perf_counter()

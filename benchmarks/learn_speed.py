@@ -3,7 +3,7 @@
 Steps per second of ``learn()``, on all cores, each in a process of its own and in turn:
 
 - ``ap``: the agent as it is;
-- ``ppo``: plain SB3 PPO on the same worlds, with the agent's network, rollouts and epochs;
+- ``ppo``: plain SB3 PPO on the same environments, with the agent's network, rollouts and epochs;
 - ``before``: the agent of an earlier commit on 32 copies, as one had to make them then. Its tree is
   given by ``--before FOLDER``, such as ``git worktree add FOLDER a047dc8`` makes.
 
@@ -55,15 +55,15 @@ def learner(method: str, env_id: str) -> Any:
     from gym_attrplan import AttributePlannerAgent
 
     own = env_id.startswith("PointMaze") or method == "before"
-    worlds = copies(env_id) if own else env_id
+    envs = copies(env_id) if own else env_id
     if method != "ppo":
-        return AttributePlannerAgent("MultiInputPolicy", worlds, seed=0, device="cpu")
+        return AttributePlannerAgent("MultiInputPolicy", envs, seed=0, device="cpu")
     from stable_baselines3 import PPO
 
     from gym_attrplan.agent.low_level import defaults, policy_defaults
     from gym_attrplan.agent.worlds import as_vec_env
 
-    venv = as_vec_env(worlds)
+    venv = as_vec_env(envs)
     kwargs = policy_defaults(venv.observation_space)
     options = {"policy_kwargs": kwargs, "seed": 0, "device": "cpu", **defaults(PPO, venv)}
     return PPO("MultiInputPolicy", venv, **options)

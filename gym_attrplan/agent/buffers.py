@@ -216,21 +216,25 @@ class ExampleBuffer(ObservationBuffer):
             next_observations: What was seen then, if that is known.
         """
         columns = {"action": actions, "before": observations["achieved_goal"], "after": after}
-        for key in self.keys if self.keeps_next else ():
-            unknown = np.full_like(observations[key], np.nan)
-            seen = unknown if next_observations is None else next_observations[key]
-            columns[_NEXT + key] = seen
+        if self.keeps_next:
+            then = next_observations
+            if then is None:
+                then = {key: np.full_like(observations[key], np.nan) for key in self.keys}
+            columns |= {_NEXT + key: then[key] for key in self.keys}
         self.add_rows(observations, **columns)
 
     def add_examples(self, examples: Examples) -> None:
         """Keep examples whose rows are arrays."""
-        rows, then = (self._keyed(examples.observations), self._keyed(examples.next_observations))
-        assert rows is not None
-        rows = {**rows, "achieved_goal": examples.attributes}
-        self.add_step(rows, examples.actions, examples.next_attributes, then)
+        then = examples.next_observations
+        self.add_step(
+            {**self._by_key(examples.observations), "achieved_goal": examples.attributes},
+            examples.actions,
+            examples.next_attributes,
+            None if then is None else self._by_key(then),
+        )
 
-    def _keyed(self, seen: Any) -> Arrays | None:
-        return seen if seen is None or isinstance(seen, Mapping) else {self.keys[0]: seen}
+    def _by_key(self, rows: Any) -> Arrays:
+        return rows if isinstance(rows, Mapping) else {self.keys[0]: rows}
 
     @property
     def examples(self) -> Examples:

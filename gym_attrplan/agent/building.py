@@ -86,12 +86,13 @@ def build_navigator(agent: Composed) -> Navigator | ChangeNavigator:
             episode_steps=agent.hops.episode_steps or None,
         )
     assert options.max_hop_steps is not None  # neighbours have a default
+    foresight = supervised.foresight(agent.low_level)
     return Navigator(
         supervised.planning_graph(agent.counts, agent.imagined, planner.edges),
         planner,
         max_hop_steps=options.max_hop_steps,
         continuum=isinstance(agent.action_space, spaces.Box),
         success_probs=agent.success_model and agent.success_model.predict,
-        foresight=supervised.foresight(agent.low_level),
-        lookahead=supervised.lookahead(agent.low_level, max_seconds=planner.max_seconds),
+        foresight=foresight,
+        lookahead=supervised.lookahead(agent.low_level, foresight, max_seconds=planner.max_seconds),
     )

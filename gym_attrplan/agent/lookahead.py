@@ -41,9 +41,7 @@ class Course(NamedTuple):
     reached: bool
 
     def cost(self, step_cost: float) -> float:
-        """What it costs; of two that do not reach the goal, none is better than the other."""
-        if not self.reached:
-            return np.finfo(np.float64).max
+        """-log of its probability, and ``step_cost`` for each action."""
         return float(step_cost * len(self.probs) - np.log(self.probs).sum())
 
 
@@ -106,7 +104,7 @@ class Lookahead:
             layers.append(layer)
             known = np.concatenate([known, self._keys(layer.vectors)])
             misses = self._misses(layer.vectors, goal)
-            if misses.min() < best:  # of those that miss as little, the likeliest
+            if misses.min() < best:  # of those that miss as little, the most probable
                 best = misses.min()
                 nearest = len(layers) - 1, int(np.lexsort([layer.costs, misses])[0])
         return _course(layers, *nearest, reached=not best)
@@ -129,7 +127,7 @@ class Lookahead:
             possible &= ~banned
         parents, actions = np.nonzero(possible)
         vectors, costs = foreseen.vectors[parents, actions], costs[parents, actions]
-        order = np.argsort(costs, kind="stable")  # of those alike the likeliest stays
+        order = np.argsort(costs, kind="stable")  # of those alike the most probable stays
         keys, first = np.unique(self._keys(vectors[order]), return_index=True)
         kept = order[first[~np.isin(keys, known)]]
         score = costs[kept] + self._misses(vectors[kept], goal)

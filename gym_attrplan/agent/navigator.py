@@ -23,7 +23,7 @@ Rows = npt.NDArray[np.int64]
 SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
 
 SURE = 0.9
-"""A way of the graph that is likelier than this is taken without imagining others."""
+"""A plan of the graph with at least this probability is followed without looking ahead."""
 
 _TREE_BYTES = 1 << 28
 """For so many bytes of goals the ways to them are remembered: worlds of a batch take turns."""
@@ -39,7 +39,7 @@ class Navigator:
         continuum: Whether actions are of a continuum, for ``options.step_cost``.
         success_probs: The success model, for ``options.first_edge``; None if there is none yet.
         foresight: The forward model, for ``options.forward``; None if there is none.
-        lookahead: Imagines ways that the graph does not know; None if there is no model for it.
+        lookahead: Imagines plans where the graph has no probable one; None without a model for it.
     """
 
     def __init__(
@@ -75,14 +75,17 @@ class Navigator:
         Args:
             description: Where to begin.
             goal: Where to go.
-            observation: Key → ``(1, …)`` the state at hand: where the graph knows no way, one is
-                imagined from it.
+            observation: Key → ``(1, …)`` the state at hand: where the graph knows no probable plan,
+                one is imagined from it.
         """
         if not self.planner.counts.n_nodes:
             return None
         plan = self.planner.plan(description, goal)
-        if plan is None and self.lookahead is not None and observation is not None:
-            plan = self._imagined(self.lookahead, description, goal, observation)
+        unsure = plan is None or plan.cost > -np.log(SURE)
+        if unsure and self.lookahead is not None and observation is not None:
+            imagined = self._imagined(self.lookahead, description, goal, observation)
+            if imagined is not None and (plan is None or imagined.cost < plan.cost):
+                return imagined
         return plan or self.planner.plan(description, goal, unknown_start="nearest")
 
     def _imagined(
@@ -92,7 +95,7 @@ class Navigator:
         goal: GoalLike,
         observation: Observations,
     ) -> Plan | None:
-        """The plan that is followed where the graph knows no way; None if there is none."""
+        """The plan that looking ahead finds; None if it does not reach the goal."""
         space = self.planner.counts.space
         wanted = space.read_goal(goal)
         if isinstance(wanted, GoalSet):
@@ -219,7 +222,7 @@ class Navigator:
         observations: Observations,
         cost: float,
     ) -> None:
-        """Note an action for one row on a way imagined ahead, if that is cheaper than the graph's.
+        """Note an action for one row on an imagined way, if that costs less than the graph's.
 
         Args:
             lookahead: Imagines it.
@@ -243,7 +246,8 @@ class Navigator:
             found = lookahead.find(seen, goal, banned=banned, seed=journey.n_choices)
             if not found.reached and banned is not None and banned.any():
                 found = lookahead.find(seen, goal, seed=journey.n_choices)
-            if found.cost(self.planner.step_cost) < cost:
+            better = found.cost(self.planner.step_cost) < cost
+            if better if found.reached else np.isinf(cost):  # half a way is better than none
                 course = found.vectors
         journey.courses[row] = course
         if not len(course):

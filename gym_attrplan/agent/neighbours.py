@@ -255,7 +255,7 @@ class HopVecEnv(HopJudge):
 def _seen_next(
     examples: ExampleBuffer, observations: Observations, done: BoolArray, infos: list[Info]
 ) -> Observations | None:
-    """What the worlds showed after the step, where that is kept."""
+    """What was seen after the step, where that is kept."""
     if not examples.keeps_next:
         return None
     return {key: last_rows(observations, done, infos, key) for key in examples.keys}

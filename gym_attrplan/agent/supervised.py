@@ -71,12 +71,13 @@ def foresight(low_level: Any) -> Foresight | None:
     return Foresight(low_level.forward)
 
 
-def lookahead(low_level: Any, *, max_seconds: float) -> Lookahead | None:
+def lookahead(
+    low_level: Any, foresight: Foresight | None, *, max_seconds: float
+) -> Lookahead | None:
     """What imagines several actions, if there is a fitted model of what is seen next."""
-    seer = foresight(low_level)
-    if seer is None or low_level.next_state is None or not low_level.next_state.is_fitted:
+    if foresight is None or low_level.next_state is None or not low_level.next_state.is_fitted:
         return None
-    return Lookahead(seer, low_level.next_state, max_seconds=max_seconds)
+    return Lookahead(foresight, low_level.next_state, max_seconds=max_seconds)
 
 
 def planning_graph(

@@ -74,7 +74,8 @@ class Examples:
         actions: ``(n, …)`` as the environment takes them.
         attributes: ``(n, n_attributes)`` before the action.
         next_attributes: ``(n, n_attributes)`` after it.
-        next_observations: As ``observations``, after it; only :class:`Trunk` looks at them.
+        next_observations: As ``observations``, after it; :class:`Trunk` and
+            :class:`NextStateModel` learn from them.
     """
 
     observations: Any

@@ -86,15 +86,19 @@ class SingleActionModel(nn.Module, ABC):
             InvalidAttributes: If a vector is none of the attribute space.
         """
         examples.checked(self.attribute_space, self.layout)
-        seen = examples.observations
+        self._check_rows("observations", examples.observations)
+        if examples.next_observations is not None:
+            self._check_rows("next_observations", examples.next_observations)
+
+    def _check_rows(self, name: str, seen: Any) -> None:
         rows = seen if isinstance(seen, Mapping) else dict.fromkeys(self.parts, seen)
         for key, space in self.parts.items():
             shape = tuple(rows[key][:1].shape[1:]) if key in rows else None
             if shape != space.shape:
                 found = f"shape {shape}" if key in rows else f"the keys {', '.join(rows)}"
                 raise InvalidData(
-                    f"observations hold {key!r} with shape {space.shape}, as the environment gives "
-                    f"it; received {found}."
+                    f"{name} hold {key!r} with shape {space.shape}, as the environment gives it; "
+                    f"received {found}."
                 )
 
     def _begin_fit(self, examples: Examples) -> Inputs:

@@ -37,6 +37,18 @@ def test_observation_keys_named_like_our_columns_stay_apart():
     np.testing.assert_array_equal(attempts.observations["reached"], seen["reached"])
 
 
+def test_what_was_seen_next_is_kept_where_it_is_known():
+    examples = ExampleBuffer(odd_space(), spaces.Discrete(3))
+    seen, actions, after = observations(2), np.array([0, 1]), np.ones((2, 2), np.int8)
+    examples.add_step(seen, actions, after)
+    then = {key: part + 5 for key, part in seen.items()}
+    examples.add_step(seen, actions + 1, after, then)
+    assert len(examples.examples) == 4
+    assert examples.followed.actions.tolist() == [1, 2]
+    np.testing.assert_array_equal(examples.followed.observations["action"], seen["action"])
+    np.testing.assert_array_equal(examples.followed.next_observations["action"], then["action"])
+
+
 def test_memory_is_taken_as_rows_come_in():
     picture = spaces.Dict(
         {
@@ -50,6 +62,7 @@ def test_memory_is_taken_as_rows_come_in():
     seen = {"observation": np.zeros((10, 64, 64, 3), np.uint8), "achieved_goal": np.zeros((10, 2))}
     buffer.add_step(seen, np.zeros(10, np.int64), np.zeros((10, 2), np.int8))
     assert 0 < buffer.nbytes < 20e6
+    assert buffer.followed is None  # pictures are not kept twice
 
 
 def test_the_cap_on_bytes_holds_while_a_buffer_grows():

@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 from stable_baselines3.common.env_util import make_vec_env
 
-from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan import AttributePlannerAgent, AttributeWrapper, PlannerOptions
 from gym_attrplan.agent.evaluation import evaluate_tasks
 from gym_attrplan.agent.foresight import Foresight
 from gym_attrplan.agent.lookahead import Lookahead
@@ -126,6 +126,7 @@ def make_env():
     return AttributeWrapper(env, SPACES[2], read)
 
 
+@pytest.mark.learning
 def test_an_agent_reaches_what_its_graph_does_not_know(seed, tmp_path):
     envs = make_vec_env(make_env, 8)
     agent = AttributePlannerAgent(
@@ -136,10 +137,12 @@ def test_an_agent_reaches_what_its_graph_does_not_know(seed, tmp_path):
     agent.learn(800, reset_num_timesteps=False)
     agent.save(tmp_path / "agent.zip")
     agent = AttributePlannerAgent.load(tmp_path / "agent.zip", env=envs)
-    agent.set_planner(type(agent.planner_options)(edges="table"))
+    agent.set_planner(PlannerOptions(edges="table"))
     goal = {f"dial {i}": 3 for i in range(N_DIALS)}
     start = {**state(0, 0, 0, 0, 0, 0), "desired_goal": np.full((1, N_DIALS), 3, np.int8)}
     plan = agent.plan(start, goal)
     assert plan is not None
     assert (plan.vectors[-1] == 3).all()
+    _, journey = agent.predict(start, deterministic=True)
+    assert (journey.targets[0] == plan.vectors[1]).all()
     assert evaluate_tasks(agent, envs, n_tasks=20, seed=seed).successes >= 18

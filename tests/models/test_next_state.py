@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from gym_attrplan.error import NotFitted
+from gym_attrplan.error import InvalidData, NotFitted
 from gym_attrplan.models import Examples
 from gym_attrplan.models.next_state import NextStateModel
 
@@ -24,10 +26,11 @@ def turns(n, seed):
     actions = rng.integers(2, size=n)
     after = dials + np.eye(2, dtype=int)[actions]
     return Examples(
-        seen_of(dials, clock), actions, dials % 4, after % 4, seen_of(after, clock + 100.0)
+        seen_of(dials, clock), actions, dials % 4, after % 4, seen_of(after, clock + 50_000.0)
     )
 
 
+@pytest.mark.learning
 def test_numbers_of_any_size_are_foreseen(seed):
     space = spaces.Dict(PARTS)
     model = NextStateModel(space, spaces.Discrete(2), {"a": 4, "b": 4}, device="cpu", seed=seed)
@@ -54,6 +57,14 @@ def test_numbers_of_any_size_are_foreseen(seed):
 )
 def test_it_suits_numbers_alone(space, suits):
     assert NextStateModel.suits({"seen": space, "more": spaces.Box(0, 1, (1,))}) == suits
+
+
+def test_what_was_seen_next_has_the_shape_of_what_was_seen():
+    model = NextStateModel(spaces.Dict(PARTS), spaces.Discrete(2), {"a": 4, "b": 4}, device="cpu")
+    examples = turns(50, 0)
+    short = {**examples.next_observations, "dial": np.zeros((50, 1), np.float32)}
+    with pytest.raises(InvalidData, match=r"next_observations hold 'dial' with shape \(2,\)"):
+        model.fit(replace(examples, next_observations=short))
 
 
 def test_before_it_is_fitted_it_says_so():

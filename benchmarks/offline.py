@@ -159,7 +159,7 @@ def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
         told = Described(found.space, found.describe)
     env = make_world(world, told)
     own = {"policy_kwargs": cloning.POLICY} if method == "gcbc" else {}
-    agent = AttributePlannerAgent("MultiInputPolicy", env, seed=seed, device="cpu", **own)
+    agent = AttributePlannerAgent("MultiInputPolicy", env, seed=seed, device=args.device, **own)
     began = time.perf_counter()
     if method == "gcbc":
         model: Any = imitate(agent, data, told)
@@ -192,6 +192,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-steps", type=int, default=100_000, help="of the log to learn from")
     parser.add_argument("--n-episodes", type=int, default=20, help="of each of the five tasks")
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", module="gymnasium")
     for world in args.worlds:

@@ -130,11 +130,15 @@ class NextStateModel(SingleActionModel):
         """
         inputs = self._begin_fit(examples)
         inputs[ACTION] = torch.from_numpy(self.layout.to_model(examples.actions))
-        moves = self.encoder(examples.next_inputs()) - self.encoder(inputs)
+        device = next(self.parameters()).device
+        before, after = (
+            self.encoder({key: seen[key].to(device) for key in self.parts}).cpu()
+            for seen in (inputs, examples.next_inputs())
+        )
         fit_network(
             self,
             inputs,
-            moves,
+            after - before,
             functional.mse_loss,
             FitSettings(**settings),
             rng=np.random.default_rng(self.seed),

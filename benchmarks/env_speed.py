@@ -3,17 +3,19 @@
 ``python benchmarks/env_speed.py`` times every row in turn, several times over, in one process, with
 random actions and with all that ``gym.make`` and ``gym.make_vec`` wrap around. Seconds are those of
 the processor, so that a busy machine does not decide the figure; training, by PPO with UnitPolicy,
-is timed by the clock on two threads. It prints each row's median and
-its ratios to DoorKey and to its peer within the same turn, and appends them to the ledger. The peer
-is the same environment alone; of the batched MiniGrid, which also reads its attributes, it is
-Gymnasium's ``SyncVectorEnv`` of MiniGrid's own, which does not. ``pool`` begins its episodes in a
-full pool of layouts, ``engine`` draws each. A new environment is a new row; ``python
-benchmarks/env_speed.py MiniGrid`` times those with that name alone. Blocks are shown as pictures of
-128 pixels; the first run draws them all, once, into the user's cache (2.9 GB).
+is timed by the clock on two threads. It prints each row's median and its ratios to DoorKey and to
+its peer within the same turn, and appends them to the ledger. The peer is the same environment
+alone; of the batched MiniGrid, which also reads its attributes, it is Gymnasium's ``SyncVectorEnv``
+of MiniGrid's own, which does not. ``pool`` begins its episodes in a full pool of layouts,
+``engine`` draws each; what 1,024 of the largest take of memory comes last. A new environment is a
+new row; ``python benchmarks/env_speed.py MiniGrid`` times those with that name alone. Blocks are
+shown as pictures of 128 pixels; the first run draws them all, once, into the user's cache (2.9 GB).
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import resource
 import statistics
 import sys
 import time
@@ -82,6 +84,9 @@ ROWS = [
     *(Row(one, 256, 400, "pool") for one in MINIGRID),
     *(Row(one, 1024, 200, "pool") for one in MINIGRID),
 ]
+
+
+LARGEST = ROWS[-1]
 
 
 def random_actions(space: gym.Space, *shape: int) -> np.ndarray:
@@ -166,6 +171,21 @@ RUNS = {
 }
 
 
+def peak_memory(row: Row) -> float:
+    """Megabytes that a process takes at most which does nothing but run a row."""
+    RUNS[row.method](row)()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def keep_memory(row: Row) -> None:
+    """Measure it in a process of its own, print it and keep it."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        megabytes = pool.apply(peak_memory, (row,))
+    print(f"{row.id}, {row.n_envs:,} at once: {megabytes:,.0f} MB")
+    key = {"env": row.id, "task": row.task, "method": "memory"}
+    append("env_speed", **key, value=megabytes, unit="MB", extra={"n_envs": row.n_envs})
+
+
 def steps_per_second(run: Callable[[], int], clock: Callable[[], float]) -> float:
     start = clock()
     n_steps = run()
@@ -205,6 +225,8 @@ def main(named: str = "") -> None:
                 "turns": N_TURNS,
             },
         )
+    if LARGEST in rows:
+        keep_memory(LARGEST)
 
 
 if __name__ == "__main__":

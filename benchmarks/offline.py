@@ -81,14 +81,15 @@ def scene_parts(observation: Any) -> Any:
     """``(…, 6)`` what the scene's parts are like, of one observation or of many."""
     seen = np.asarray(observation)
     x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
-    in_drawer = (y < -0.16) & (z > 0.05)  # before the closed drawer the table is as far away
+    drawer = seen[..., 36] / 18.0  # 0 is closed, -0.16 open
+    in_drawer = (y < -0.3 - drawer) & (z > 0.05)  # nothing lies in what is before a closed one
     rests = (z < 0.035) | (in_drawer & (z < 0.085))
     cell_x = np.where(in_drawer, 1, 1 + np.clip(np.rint(20.0 * x) - 6, 0, 3))
     cell_y = np.where(in_drawer, 1, 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5))
     values = {
         "drawer unlocked": seen[..., 29] > 0.5,
         "window unlocked": seen[..., 33] > 0.5,
-        "drawer": SCENE.bins["drawer"].find(seen[..., 36] / 18.0),
+        "drawer": SCENE.bins["drawer"].find(drawer),
         "window": SCENE.bins["window"].find(seen[..., 38] / 15.0),
         "cube x": np.where(rests, cell_x, 0),
         "cube y": np.where(rests, cell_y, 0),

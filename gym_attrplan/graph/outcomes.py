@@ -148,7 +148,7 @@ class HopOutcomes:
             raise InvalidGraph(f"a decay is above 0 and at most 1 (keep); received {decay}.")
         self._decay = float(decay)
         self._epoch += 1
-        self._reliability.fade(decay)
+        self._reliability.start_epoch()
 
     def _weights(self, counted: CountedRows, numbers: Places) -> FloatArray:
         """What an attempt counts now: to let older ones fade, newer ones weigh more."""

@@ -11,7 +11,10 @@ from gym_attrplan.graph.counted_rows import FloatArray
 
 N_BINS = 20
 
-_PRIOR = 100.0
+KEPT = 0.8
+"""What older attempts keep when an epoch begins: a policy that learns soon does better."""
+
+_PRIOR = 20.0
 """So many attempts of each bin are taken to have gone as was said."""
 
 
@@ -37,9 +40,9 @@ class Reliability:
         for counts, amounts in zip(self.counts, (None, said, came_true), strict=True):
             counts += np.bincount(bins, amounts, N_BINS)
 
-    def fade(self, decay: float) -> None:
+    def start_epoch(self) -> None:
         """Let all that was counted count less."""
-        self.counts *= decay
+        self.counts *= KEPT
 
     def correct(self, probs: FloatArray) -> FloatArray:
         """``(n,)`` probabilities as they would have come true lately."""

@@ -127,7 +127,7 @@ def test_where_time_is_short_a_plan_promises_less():
     outcomes = outcomes_of({(0, 7): [(7, True, 1), (0, False, 1)]})
     planner = ChangePlanner(outcomes, doubt=0.0)
     prob = outcomes.success_probs([[0]], [[7]])[0]
-    assert prob == pytest.approx(0.5, abs=0.01)
+    assert prob == pytest.approx(0.5, abs=0.05)
     for n_steps in (1, 2, 4, np.inf):
         plan = planner.plan([0], [7], n_steps=None if np.isinf(n_steps) else n_steps)
         assert plan.chance == pytest.approx(1.0 - (1.0 - prob) ** n_steps, abs=1e-4)

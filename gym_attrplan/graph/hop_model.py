@@ -52,7 +52,8 @@ class HopModel:
     A table of descriptions must have met each transition; a model need not. "This button flips
     these lights" is one kind of hop, whatever the other lights show. A kind is the difference of
     two descriptions, modulo the attributes' sizes, so it tells where a hop ends from descriptions
-    that were never seen.
+    that were never seen. Where the values of an attribute are three words or more, one word less
+    another means nothing: from which one to which is part of the kind.
 
     What a kind needs is read from the descriptions where it happened: a value that an attribute
     never had there, although it should have had it by chance, rules the kind out. So a kind needs
@@ -75,7 +76,10 @@ class HopModel:
     def __init__(self, space: AttributeSpace) -> None:
         self.space = space
         self.version = 0  # another number after every change: what a planner's cache goes by
-        self._kinds = NodeIndex(space)
+        words = np.array([name in space.words for name in space.names])
+        self._named = np.flatnonzero(words & (space.sizes > 2))
+        sizes = [*space.sizes.tolist(), *space.sizes[self._named].tolist()]
+        self._kinds = NodeIndex(AttributeSpace({str(i): size for i, size in enumerate(sizes)}))
         self._seen = np.zeros((0, len(space), int(space.sizes.max())))
         self._steps = np.zeros(0)
         self._known_cases: _Cases | None = None
@@ -95,7 +99,9 @@ class HopModel:
             InvalidGraph: If a hop ends where it starts.
         """
         start = np.atleast_2d(self.space.check(starts, source="a start"))
-        kind = self._kinds.add(self.differences(start, ends)).astype(np.int64)
+        change = self.differences(start, ends)
+        came_from = np.where(change[:, self._named] != 0, start[:, self._named], 0)
+        kind = self._kinds.add(np.concatenate([change, came_from], axis=1)).astype(np.int64)
         n_new = len(self._kinds) - len(self._seen)
         self._seen = np.concatenate([self._seen, np.zeros((n_new, *self._seen.shape[1:]))])
         self._steps = np.concatenate([self._steps, np.zeros(n_new)])
@@ -133,7 +139,7 @@ class HopModel:
     @property
     def kinds(self) -> IntArray:
         """``(n_kinds, n_attributes)`` what each changes: a number to add, modulo the size."""
-        return self._kinds.vectors(self.numbers)
+        return self._changes(self.numbers)
 
     @property
     def n_hops(self) -> FloatArray:
@@ -168,6 +174,10 @@ class HopModel:
         words for values changes only from those that were seen.
         """
         return self._cases.allowed
+
+    def _changes(self, numbers: Places) -> IntArray:
+        """``(n, n_attributes)`` what counted kinds change."""
+        return self._kinds.vectors(numbers)[:, : len(self.space)]
 
     def _counted(self) -> FloatArray:
         """How many hops of each counted kind there were."""
@@ -205,7 +215,7 @@ class HopModel:
     def _directions(self) -> BoolArray:
         """Values from which an attribute would change as it was seen to, or not at all."""
         sizes, seen = self.space.sizes[:, None], self._seen > 0
-        kinds = self._kinds.vectors(np.arange(len(self._kinds)))[:, :, None].astype(np.int64)
+        kinds = self._changes(np.arange(len(self._kinds)))[:, :, None].astype(np.int64)
         values = np.arange(seen.shape[2])
         up: BoolArray = np.asarray((values + kinds) % sizes > values)
         rises: BoolArray = np.asarray((seen & up).any(axis=2, keepdims=True))
@@ -218,7 +228,7 @@ class HopModel:
     def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:
         """``(n, n_attributes)`` what to ask for: the new values, -1 for what may be as it likes."""
         starts = np.atleast_2d(self.space.check(descriptions))
-        added = self._kinds.vectors(self.numbers[np.asarray(kinds, np.int64)])
+        added = self._changes(self.numbers[np.asarray(kinds, np.int64)])
         ends = (starts.astype(np.int64) + added) % self.space.sizes
         return np.where(added != 0, ends, FREE).astype(self.space.dtype)
 
@@ -257,14 +267,15 @@ class HopModel:
             kinds, seen, steps = (arrays[name] for name in ("kinds", "seen", "steps"))
         except KeyError as error:
             raise InvalidGraph(f"a hop model is missing its array {error}.") from error
-        index = NodeIndex.from_packed(self.space, kinds)
+        index = NodeIndex.from_packed(self._kinds.space, kinds)
         shape = (len(index), *self._seen.shape[1:])
         counted = [np.asarray(one, np.float64) for one in (seen, steps)]
         if counted[0].shape != shape or counted[1].shape != shape[:1]:
             raise InvalidGraph(f"a hop model of {len(index)} kinds counts {shape} values.")
         if not all(np.isfinite(one).all() and (one >= 0).all() for one in counted):
             raise InvalidGraph("a hop model counts finite numbers from 0.")
-        if len(index) and not index.vectors(np.arange(len(index))).any(axis=1).all():
+        changed = index.vectors(np.arange(len(index)))[:, : len(self.space)]
+        if not changed.any(axis=1).all():
             raise InvalidGraph("a kind of hop changes something.")
         self._kinds, self._seen, self._steps = index, counted[0].copy(), counted[1].copy()
         self._changed()

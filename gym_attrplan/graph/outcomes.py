@@ -353,7 +353,8 @@ class HopOutcomes:
         try:
             fresh.index = NodeIndex.from_packed(self.space, arrays["nodes"])
             fresh._epoch, fresh._decay = int(arrays["epoch"]), float(arrays["decay"])
-            fresh._reliability.restore(arrays["reliability"])
+            if "reliability" in arrays:  # files from before it was counted have none
+                fresh._reliability.restore(arrays["reliability"])
             for name, rows in fresh._parts().items():
                 rows.restore({key: arrays[f"{name}/{key}"] for key in ("keys", *rows.names)})
         except KeyError as error:

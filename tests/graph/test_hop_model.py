@@ -94,6 +94,22 @@ def test_words_change_only_from_those_that_were_seen():
     assert model.allowed().tolist() == [[[True, False, False]]]
 
 
+def test_of_three_words_or_more_each_pair_is_a_kind_of_its_own():
+    """To drop a cube in needs an open drawer; to lift it from the far end of a table does not."""
+    cube = ["held", "in drawer", "near", "far"]
+    space = AttributeSpace({"drawer": ["closed", "open"], "cube": cube})
+    model = HopModel(space)
+    starts = [[1, 0], [0, 3], [1, 3], [0, 0], [1, 0]] * 20
+    ends = [[1, 1], [0, 0], [1, 0], [0, 2], [1, 2]] * 20
+    model.record(starts, ends, n_steps=5)
+    assert model.kinds.tolist() == [[0, 1], [0, 1], [0, 2]]
+    assert model.explain(0) == "changes: cube; needs: drawer=open, cube=held; works 0.95"
+    assert model.explain(1) == "changes: cube; needs: cube=far; works 0.98"
+    other = HopModel(space)
+    other.restore(model.to_arrays())
+    assert [other.explain(i) for i in range(3)] == [model.explain(i) for i in range(3)]
+
+
 def test_a_kind_far_rarer_than_others_is_doubted():
     model = HopModel(LAMPS)
     for i in range(3):

@@ -60,13 +60,13 @@ def learner(method: str, env_id: str) -> Any:
         return AttributePlannerAgent("MultiInputPolicy", envs, seed=0, device="cpu")
     from stable_baselines3 import PPO
 
-    from gym_attrplan.agent.low_level import defaults, policy_defaults
+    from gym_attrplan.agent.low_level import change_defaults, defaults, policy_defaults
     from gym_attrplan.agent.worlds import as_vec_env
 
     venv = as_vec_env(envs)
     kwargs = policy_defaults(venv.observation_space)
-    options = {"policy_kwargs": kwargs, "seed": 0, "device": "cpu", **defaults(PPO, venv)}
-    return PPO("MultiInputPolicy", venv, **options)
+    options = {**defaults(PPO, venv), **change_defaults(PPO, venv), "policy_kwargs": kwargs}
+    return PPO("MultiInputPolicy", venv, **options, seed=0, device="cpu")
 
 
 def measure(method: str, env_id: str) -> None:

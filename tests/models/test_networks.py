@@ -12,7 +12,7 @@ from testing_env import GenericTestEnv, three_bits
 from gym_attrplan import AttributeWrapper, GoalFusionExtractor
 from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.models import GoalFusion, SmallImageNet
-from gym_attrplan.models.networks import RunningNorm
+from gym_attrplan.models.networks import RunningNorm, SymbolView
 
 BITS = ["four", "two", "one"]
 
@@ -100,3 +100,20 @@ def test_the_extractor_sees_a_change_of_the_goal_alone():
 def test_the_extractor_needs_goals():
     with pytest.raises(InvalidEnvironment, match="Wrap the environment"):
         GoalFusionExtractor(spaces.Dict({"observation": spaces.Discrete(2)}))
+
+
+@pytest.mark.parametrize("n_values", [8, 250])
+def test_few_symbols_and_many_are_looked_up_alike(n_values):
+    """Few by a product of matrices, many in the table: the same sums and the same derivatives."""
+    view = SymbolView((7, 7, 3), n_features=5)
+    symbols = torch.randint(n_values, (40, 7, 7, 3), generator=torch.manual_seed(0))
+    words = symbols + view._offsets
+    assert (len(words.unique()) > SymbolView.FEW) == (n_values == 250)
+    slopes = torch.randn(40, 7, 7, 16, generator=torch.manual_seed(1))
+    found = []
+    for codes in (view._look_up(words), view._table(words).sum(dim=3)):
+        view.zero_grad()
+        codes.backward(slopes)
+        found.append((codes.detach(), view._table.weight.grad.clone()))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

@@ -50,14 +50,14 @@ def copies(env_id: str) -> Any:
     return make_vec_env(make, N_COPIES)
 
 
-def learner(method: str, env_id: str) -> Any:
+def learner(method: str, env_id: str, seed: int = 0) -> Any:
     """What is measured; it has ``learn``."""
     from gym_attrplan import AttributePlannerAgent
 
     own = env_id.startswith("PointMaze") or method == "before"
     envs = copies(env_id) if own else env_id
     if method != "ppo":
-        return AttributePlannerAgent("MultiInputPolicy", envs, seed=0, device="cpu")
+        return AttributePlannerAgent("MultiInputPolicy", envs, seed=seed, device="cpu")
     from stable_baselines3 import PPO
 
     from gym_attrplan.agent.low_level import change_defaults, defaults, policy_defaults
@@ -66,7 +66,7 @@ def learner(method: str, env_id: str) -> Any:
     venv = as_vec_env(envs)
     kwargs = policy_defaults(venv.observation_space)
     options = {**defaults(PPO, venv), **change_defaults(PPO, venv), "policy_kwargs": kwargs}
-    return PPO("MultiInputPolicy", venv, **options, seed=0, device="cpu")
+    return PPO("MultiInputPolicy", venv, **options, seed=seed, device="cpu")
 
 
 def measure(method: str, env_id: str) -> None:

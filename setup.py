@@ -49,7 +49,7 @@ setup(
         "gymnasium>=1.1",
         "numpy>=1.26",
         "scipy>=1.14",
-        "torch>=2.3",
+        "torch>=2.4",
         "stable-baselines3>=2.7",
         "pyyaml>=6",
         "rich>=13",

@@ -3,7 +3,8 @@
 Steps per second of ``learn()``, on all cores, each in a process of its own and in turn:
 
 - ``ap``: the agent as it is;
-- ``ppo``: plain SB3 PPO on the same environments, with the agent's network, rollouts and epochs;
+- ``ppo``: plain SB3 PPO on the same environments, with the agent's network, rollouts and epochs,
+  and SB3's own Adam, which is not fused;
 - ``before``: the agent of an earlier commit on 32 copies, as one had to make them then. Its tree is
   given by ``--before FOLDER``, such as ``git worktree add FOLDER a047dc8`` makes.
 

@@ -42,7 +42,7 @@ _ROLLOUT = 16_384
 """Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
 
 _ADAM = {"eps": 1e-5, "fused": True}
-"""SB3's Adam for actors and critics, all numbers of a weight at once."""
+"""SB3's Adam for actors and critics, all numbers of a weight at once (torch from 2.4)."""
 
 _PRACTICE = 4_096
 """The same where hops ask for changes, which are practised from the first step on."""
@@ -166,7 +166,7 @@ def build(
         **kwargs.get("policy_kwargs", {}),
     }
     if issubclass(algorithm, PPO) and "optimizer_class" not in options["policy_kwargs"]:
-        options["policy_kwargs"].setdefault("optimizer_kwargs", _ADAM)
+        options["policy_kwargs"].setdefault("optimizer_kwargs", dict(_ADAM))
     if "learning_rate" in options and not callable(options["learning_rate"]):
         rate = _checked_rate(options["learning_rate"])
         options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0) if anneal else rate

@@ -76,8 +76,8 @@ class HopModel:
     def __init__(self, space: AttributeSpace) -> None:
         self.space = space
         self.version = 0  # another number after every change: what a planner's cache goes by
-        words = np.array([name in space.words for name in space.names])
-        self._named = np.flatnonzero(words & (space.sizes > 2))
+        self._worded = np.array([name in space.words for name in space.names])
+        self._named = np.flatnonzero(self._worded & (space.sizes > 2))
         sizes = [*space.sizes.tolist(), *space.sizes[self._named].tolist()]
         self._kinds = NodeIndex(AttributeSpace({str(i): size for i, size in enumerate(sizes)}))
         self._seen = np.zeros((0, len(space), int(space.sizes.max())))
@@ -221,8 +221,7 @@ class HopModel:
         rises: BoolArray = np.asarray((seen & up).any(axis=2, keepdims=True))
         falls: BoolArray = np.asarray((seen & ~up).any(axis=2, keepdims=True))
         fine = np.where(up, rises, falls)
-        worded = np.array([name in self.space.words for name in self.space.names])
-        fine = np.where(worded[:, None], seen, fine)
+        fine = np.where(self._worded[:, None], seen, fine)
         return np.asarray((kinds == 0) | fine, np.bool_)
 
     def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:

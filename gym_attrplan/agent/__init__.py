@@ -1,7 +1,14 @@
 """The agent, and what ties environments, graph and learning algorithms together."""
 
+from gym_attrplan.agent.copies import CopiesVecEnv
 from gym_attrplan.agent.planner_agent import AttributePlannerAgent
 from gym_attrplan.agent.planner_options import PLANNERS, PlannerOptions
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
 
-__all__ = ["PLANNERS", "AttributePlannerAgent", "PlannerOptions", "VectorEnvAdapter"]
+__all__ = [
+    "PLANNERS",
+    "AttributePlannerAgent",
+    "CopiesVecEnv",
+    "PlannerOptions",
+    "VectorEnvAdapter",
+]

@@ -9,7 +9,9 @@ import numpy as np
 from rich.progress import Progress
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
@@ -28,6 +30,7 @@ PATIENCE = 100_000
 class Trainee(Protocol):
     """What training needs of an agent."""
 
+    env: VecEnv
     options: AgentOptions
     num_timesteps: int
     steps_done: dict[str, int]
@@ -37,6 +40,10 @@ class Trainee(Protocol):
     low_level: Any
     explorer: Any
     rng: np.random.Generator
+
+    @property
+    def logger(self) -> Logger:
+        """The log of all phases."""
 
 
 class Training:
@@ -117,6 +124,7 @@ class Training:
     def _end_rollout(self) -> None:
         """Older attempts count less as the policy that made them is left behind."""
         agent = self._agent
+        agent.logger.record("time/env_threads", getattr(agent.env.unwrapped, "n_threads", 1))
         if agent.options.is_inverse:
             return  # its π does not change while it hops
         self._look_ahead()

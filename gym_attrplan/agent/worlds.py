@@ -12,6 +12,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, unwrap_vec_normalize
 from torch import nn
 
+from gym_attrplan.agent.copies import CopiesVecEnv
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.vec_env import VectorEnvAdapter, find_layer
 from gym_attrplan.agent.workers import watch_workers
@@ -29,7 +30,7 @@ N_BATCHED = 64
 """Environments made of an id with a batched twin, unless a number is given."""
 
 N_COPIES = 32
-"""Environments made of any other id: they are stepped one after the other."""
+"""Environments made of any other id: they are stepped one after the other, or in threads."""
 
 
 def as_vec_env(
@@ -128,7 +129,7 @@ def _make(
     def make() -> gym.Env[Any, Any]:
         return _monitored(with_attributes(gym.make(env_id, **kwargs)))
 
-    return DummyVecEnv([make] * (n_envs or N_COPIES))
+    return CopiesVecEnv([make] * (n_envs or N_COPIES))
 
 
 def _monitored(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:

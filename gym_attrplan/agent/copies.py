@@ -1,0 +1,128 @@
+"""CopiesVecEnv: copies of an environment, stepped in threads where that turns out to be faster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from statistics import median
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+
+SLOW = 2e-4
+"""Seconds that a step of one environment takes at least, for threads to be tried."""
+
+N_TRIALS = 6
+"""Steps that are timed in each way."""
+
+GAIN = 1.3
+"""So many times as fast threads must be, to stay."""
+
+
+class CopiesVecEnv(DummyVecEnv):
+    """SB3's ``DummyVecEnv``, which tries threads once.
+
+    Its first steps are timed. If the environments are slow, the next ones are taken in threads, and
+    if these are clearly faster, so are all others: that is where a step spends its time outside of
+    Python, as in MuJoCo. What comes of a step is the same. There are as many threads as torch has:
+    ``torch.set_num_threads(1)`` forbids them, and so does a ``DummyVecEnv``.
+
+    Args:
+        env_fns: Each makes one environment.
+
+    Example:
+        >>> venv = CopiesVecEnv([lambda: gym.make("CartPole-v1")] * 4)
+        >>> venv.reset().shape, venv.n_threads
+        ((4, 4), 1)
+    """
+
+    def __init__(self, env_fns: list[Callable[[], gym.Env[Any, Any]]]) -> None:
+        super().__init__(env_fns)
+        self._seconds: list[float] = []
+        self._shares: list[DummyVecEnv] = []
+        self._pool: ThreadPoolExecutor | None = None
+        self._on_trial = True
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads step the environments."""
+        return max(1, len(self._shares))
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step the environments."""
+        began = time.perf_counter()
+        answer = self._step_in_threads() if self._shares else super().step_wait()
+        if self._on_trial:
+            self._judge(time.perf_counter() - began)
+        return answer
+
+    def start_threads(self, n_threads: int) -> None:
+        """Step the environments in so many threads from now on."""
+        self.stop_threads()
+        self._pool = ThreadPoolExecutor(n_threads)
+        parts = np.array_split(np.arange(self.num_envs), min(n_threads, self.num_envs))
+        self._shares = [
+            DummyVecEnv([partial(_itself, self.envs[i]) for i in part]) for part in parts
+        ]
+
+    def stop_threads(self) -> None:
+        """Step the environments one after the other from now on."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        self._pool, self._shares = None, []
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.stop_threads()
+        super().close()
+
+    def _judge(self, seconds: float) -> None:
+        """Take a step's time into account; the first step of each way also sets things up."""
+        self._seconds.append(seconds)
+        alone, in_threads = self._seconds[1:N_TRIALS], self._seconds[N_TRIALS + 1 :]
+        if len(self._seconds) == N_TRIALS:
+            n_threads = min(torch.get_num_threads(), self.num_envs)
+            self._on_trial = n_threads > 1 and median(alone) > SLOW * self.num_envs
+            if self._on_trial:
+                self.start_threads(n_threads)
+        elif len(self._seconds) == 2 * N_TRIALS:
+            self._on_trial = False
+            if median(alone) < GAIN * median(in_threads):
+                self.stop_threads()
+
+    def _step_in_threads(self) -> VecEnvStepReturn:
+        assert self._pool is not None  # shares come with a pool
+        first = 0
+        for share in self._shares:
+            share.step_async(self.actions[first : first + share.num_envs])
+            share.reset_infos = self.reset_infos[first : first + share.num_envs]
+            first += share.num_envs
+        steps = [self._pool.submit(share.step_wait) for share in self._shares]
+        wait(steps)  # also the others of one that fails: nobody steps while they are closed
+        observations, rewards, dones, infos = zip(*(step.result() for step in steps), strict=True)
+        self.reset_infos = [info for share in self._shares for info in share.reset_infos]
+        return (
+            _joined(observations),
+            np.concatenate(rewards),
+            np.concatenate(dones),
+            [info for some in infos for info in some],
+        )
+
+
+def _itself(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    return env
+
+
+def _joined(parts: tuple[Any, ...]) -> Any:
+    """Observations of several batches as those of one."""
+    if isinstance(parts[0], dict):
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    if isinstance(parts[0], tuple):
+        return tuple(np.concatenate(rows) for rows in zip(*parts, strict=True))
+    return np.concatenate(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from statistics import median
@@ -108,7 +108,7 @@ class CopiesVecEnv(DummyVecEnv):
         observations, rewards, dones, infos = zip(*(step.result() for step in steps), strict=True)
         self.reset_infos = [info for share in self._shares for info in share.reset_infos]
         return (
-            _joined(observations),
+            joined(observations),
             np.concatenate(rewards),
             np.concatenate(dones),
             [info for some in infos for info in some],
@@ -119,7 +119,7 @@ def _itself(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     return env
 
 
-def _joined(parts: tuple[Any, ...]) -> Any:
+def joined(parts: Sequence[Any]) -> Any:
     """Observations of several batches as those of one."""
     if isinstance(parts[0], dict):
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

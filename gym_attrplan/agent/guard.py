@@ -27,10 +27,12 @@ class GuardedVecEnv(VecEnvWrapper):
 
     Args:
         venv: The environments; their observation space is a ``Dict``.
+        made_of: The id and arguments that they were made of, if they were.
     """
 
-    def __init__(self, venv: VecEnv) -> None:
+    def __init__(self, venv: VecEnv, made_of: tuple[str, dict[str, Any]] | None = None) -> None:
         super().__init__(venv)
+        self.made_of = made_of
         self._n_steps = 0
 
     def reset(self) -> VecEnvObs:

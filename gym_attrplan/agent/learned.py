@@ -42,6 +42,7 @@ class Learner(Protocol):
 
     num_timesteps: int
     steps_done: dict[str, int]
+    steps_practised: int
     rng: np.random.Generator
     attribute_space: AttributeSpace
     counts: TransitionCounts
@@ -86,6 +87,7 @@ class Learned:
         progress = {
             "num_timesteps": agent.num_timesteps,
             "steps_done": dict(agent.steps_done),
+            "steps_practised": agent.steps_practised,
             "random_state": agent.rng.bit_generator.state,
             "clocks": {name: _clocks_of(model) for name, model in _models(agent).items()},
         }
@@ -121,6 +123,7 @@ class Learned:
         agent.num_timesteps = whole_number(self.progress["num_timesteps"])
         done = self.progress["steps_done"]
         agent.steps_done = {phase: whole_number(done[phase]) for phase in agent.steps_done}
+        agent.steps_practised = whole_number(self.progress.get("steps_practised", 0))
         agent.rng.bit_generator.state = self.progress["random_state"]
         if agent.rng.bit_generator.state != self.progress["random_state"]:
             raise InvalidArchive("the random state is none: NumPy would change it.")

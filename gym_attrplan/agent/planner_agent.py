@@ -35,6 +35,8 @@ from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.remote.practice import Recipe, Rounds, working_here, working_in
+from gym_attrplan.agent.remote.vec_env import Maker
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import (
     SpacesOnly,
@@ -164,6 +166,7 @@ class AttributePlannerAgent:
         self.planner_options = checked_options(planner, hops=self.options.hops)
         self.num_timesteps = 0
         self.steps_done = {"explore": 0, "hop": 0}
+        self.steps_practised = 0
         self.trained_in: Origin | None = None
         self.success_model: SuccessModel | None = None
         self.imagined: TransitionCounts | None = None
@@ -267,6 +270,71 @@ class AttributePlannerAgent:
                 self._imagine()
         inner.on_training_end()
         self._report()
+        return self
+
+    def practise(
+        self,
+        total_timesteps: int,
+        workers: int = 0,
+        *,
+        make_env: Maker | None = None,
+        address: str | None = None,
+        batch_steps: int = 8_192,
+        round_batches: int = 16,
+        timeout: float = 600.0,
+        checkpoint: str | Path | None = None,
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> AttributePlannerAgent:
+        """Hop and explore without learning, in many workers: the graph grows, the policy stays.
+
+        Before training that explores far; after it, it tells how surely the hops work. The work is
+        cut into batches, and what a batch counts depends on its number and on what was known when
+        its round began, not on who works on it: any number of workers counts the same.
+
+        Args:
+            total_timesteps: Steps over all workers, rounded up to whole batches.
+            workers: How many, each with a processor and as many environments as the agent has;
+                0 practises here and needs no Ray.
+            make_env: What makes the environments of a worker: an id, or a function that makes one,
+                or a batch. By default the id that the agent's environments were made of.
+            address: Of the Ray cluster, ``host:port`` or ``"auto"``; by default this machine.
+            batch_steps: Steps of a batch, over its environments.
+            round_batches: Batches of a round.
+            timeout: Seconds after which a worker that is silent counts as dead.
+            checkpoint: Where to save the agent after every round. One that was killed is loaded
+                from there and called again, with ``reset_num_timesteps=False``.
+            reset_num_timesteps: False goes on towards ``total_timesteps``.
+            progress_bar: Whether to show a bar.
+
+        Workers that die are replaced. Ctrl-C ends them and keeps the rounds that are complete.
+
+        Raises:
+            InvalidOption: If an option is out of range, the agent's hops ask for neighbours, or the
+                cluster is not there.
+            InvalidEnvironment: If environments cannot be made elsewhere, or keep failing.
+            DependencyNotInstalled: If there are workers and no ray.
+        """
+        rounds = Rounds.checked(
+            self, total_timesteps, batch_steps=batch_steps, n_batches=round_batches
+        )
+        if checkpoint is not None:
+            storage.check_target(checkpoint)
+        if reset_num_timesteps:
+            self.steps_practised = 0
+            self.outcomes.start_epoch(self.options.decay)
+        working = working_here(self)
+        if workers:
+            recipe = Recipe.of(self, make_env)
+            working = working_in(recipe, workers, address=address, timeout=timeout)
+        self._navigator = None
+        with make_progress_bar(progress_bar) as progress, endless_goals(self.env), working as run:
+            for figures in rounds.run(self, total_timesteps, run, progress):
+                for name, value in figures.items():
+                    self.logger.record(f"practise/{name}", value)
+                self.logger.dump(self.steps_practised)
+                if checkpoint is not None:
+                    self.save(checkpoint)
         return self
 
     def _fit_success_model(self) -> None:

@@ -15,6 +15,7 @@ from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
+from gym_attrplan.agent.practice_notes import Hops, PracticeNotes
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.trail import with_trail
 from gym_attrplan.attributes.space import FREE, IntArray
@@ -52,6 +53,7 @@ class PracticeVecEnv(HopJudge):
             where one was over.
         over: ``(num_envs,)`` where one was.
         ended: Where no time limit was the reason.
+        notes: Where everything that is counted is noted too, if anywhere.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class PracticeVecEnv(HopJudge):
         self._drawer = ChangeDrawer(outcomes, counts, settings, rng)
         self._clock = time.time()
         self._tally = np.zeros(2, np.int64)
+        self.notes: PracticeNotes | None = None
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What practice goes by, beside what is counted elsewhere; :meth:`restore` takes it."""
@@ -187,6 +190,8 @@ class PracticeVecEnv(HopJudge):
         moved = (ends != self._previous).any(axis=1)
         if moved.any():
             visits = self.counts.record(self._previous[moved], ends[moved])
+            if self.notes is not None:
+                self.notes.counts.record(self._previous[moved], ends[moved])
             bonus[moved] = self.settings.bonus_scale * self._formula(visits, self.counts.total)
         return bonus * self._explores
 
@@ -200,19 +205,31 @@ class PracticeVecEnv(HopJudge):
         rows = np.flatnonzero(hopped & ~unknown)
         if not len(rows):
             return
-        self.outcomes.record(
-            self._starts[rows],
-            self._goals[rows],
-            ends[rows],
-            made=made[rows],
-            n_steps=self._n_steps[rows],
-            over=ended[rows],
-        )
+        parts: Any = (self._starts, self._goals, ends, made, self._n_steps, ended)
+        self._count_hops(Hops(*(part[rows] for part in parts)))
         if self._attempts is not None:
             begun = {key: part[rows] for key, part in self._start_rows.items()}
             self._attempts.add_rows(begun, reached=made[rows])
-        self.lengths.add(self._n_steps[rows][made[rows]])
-        self._tally += (len(rows), int(made[rows].sum()))
+
+    def _count_hops(self, hops: Hops) -> None:
+        starts, changes, ends, made, n_steps, over = hops
+        self.outcomes.record(starts, changes, ends, made=made, n_steps=n_steps, over=over)
+        self.lengths.add(n_steps[made])
+        self._tally += (len(made), int(made.sum()))
+        if self.notes is not None:
+            self.notes.note_hops(hops)
+
+    def take_in(self, counts: TransitionCounts, hops: Hops, seen: BoolArray) -> None:
+        """Count what was practised elsewhere, as if it had been here.
+
+        Args:
+            counts: The transitions.
+            hops: The hops.
+            seen: ``(n_attributes, n_values)`` which values attributes had.
+        """
+        self.counts.merge(counts)
+        self._count_hops(hops)
+        self._drawer.seen |= seen
 
     def _last_info(self, i: int, last: Observations, made: bool, ended: bool) -> Info:
         """What SB3 wants to know of a segment that ended."""

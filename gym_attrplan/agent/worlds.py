@@ -54,8 +54,9 @@ def as_vec_env(
     """
     if isinstance(env, GuardedVecEnv | SpacesOnly):
         return env
+    made_of = (env, env_kwargs or {}) if isinstance(env, str) else None
     if isinstance(env, str):
-        env = _make(env, n_envs, env_kwargs or {})
+        env = make_worlds(env, n_envs, env_kwargs or {})
     if isinstance(env, VectorEnv):
         if find_layer(env, "attribute_space") is None and not hasattr(env.unwrapped, "call"):
             raise _no_attributes()
@@ -66,7 +67,7 @@ def as_vec_env(
     watch_workers(env)
     _check_observations(env, attribute_space(env))
     _check_actions(env.action_space)
-    return GuardedVecEnv(env)
+    return GuardedVecEnv(env, made_of)
 
 
 def attribute_space(venv: VecEnv) -> AttributeSpace:
@@ -108,7 +109,7 @@ def action_choices(venv: VecEnv) -> int:
     return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
 
 
-def _make(
+def make_worlds(
     env_id: str, n_envs: int | None, kwargs: dict[str, Any]
 ) -> VecEnv | VectorEnv[Any, Any, Any]:
     """The batched twin if it has attributes, else copies, with the attributes that are ready."""

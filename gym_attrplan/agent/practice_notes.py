@@ -1,0 +1,48 @@
+"""PracticeNotes: what practice counted, to be counted once more elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph import TransitionCounts
+
+
+class Hops(NamedTuple):
+    """Hops that have ended, as :meth:`HopOutcomes.record` takes them; ``(n, …)`` each."""
+
+    starts: IntArray
+    changes: IntArray
+    ends: IntArray
+    made: npt.NDArray[np.bool_]
+    n_steps: npt.NDArray[np.int64]
+    over: npt.NDArray[np.bool_]
+
+
+class PracticeNotes:
+    """Transitions and hops in the order in which they were counted.
+
+    Args:
+        space: The attributes.
+
+    Attributes:
+        counts: The transitions.
+    """
+
+    def __init__(self, space: AttributeSpace) -> None:
+        self.counts = TransitionCounts(space)
+        nobody, nothing = np.zeros((0, len(space)), space.dtype), np.zeros(0, np.bool_)
+        self._hops = [Hops(nobody, nobody, nobody, nothing, np.zeros(0, np.int64), nothing)]
+
+    def note_hops(self, hops: Hops) -> None:
+        """Hops that have just ended."""
+        self._hops.append(hops)
+
+    def hops(self) -> Hops:
+        """All of them."""
+        columns: Any = zip(*self._hops, strict=True)
+        return Hops(*(np.concatenate(parts) for parts in columns))

@@ -1,0 +1,144 @@
+"""Batches: pieces of work for Ray's workers, each of which is answered once, whoever dies."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from gym_attrplan.error import InvalidEnvironment
+
+MAX_ERRORS = 2
+"""So often a batch is tried again after an error of its own."""
+
+MAX_DEATHS = 10
+"""So often a batch is tried again after the death of its worker."""
+
+_PATIENCE = 1.0
+"""Seconds between two looks at who has been silent for too long."""
+
+
+class Workers:
+    """Ray actors with a method ``work``, replaced when they die.
+
+    Args:
+        ray: The module, connected.
+        make: Starts an actor; it has the methods ``work`` and ``is_ready``.
+        n_workers: How many.
+        timeout: Seconds after which a worker that does not answer counts as dead.
+    """
+
+    def __init__(
+        self, ray: Any, make: Callable[[], Any], n_workers: int, *, timeout: float
+    ) -> None:
+        self._ray = ray
+        self._make = make
+        self._timeout = timeout
+        self._idle: list[Any] = []
+        self._starting: dict[Any, Any] = {}
+        self._busy: dict[Any, tuple[Any, int, float]] = {}
+        for _ in range(n_workers):
+            self._start()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for worker in self.all():
+            self._ray.kill(worker)
+
+    def all(self) -> list[Any]:
+        """The workers there are."""
+        return [*self._idle, *self._starting.values(), *(one[0] for one in self._busy.values())]
+
+    def run(self, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """The number of each job and what ``work(*job)`` gave, as they are done, each once.
+
+        Raises:
+            InvalidEnvironment: If a job fails again and again, with what its worker raised.
+        """
+        waiting, errors, deaths = deque(range(len(jobs))), Counter[int](), Counter[int]()
+        n_left = len(jobs)
+        while n_left:
+            while waiting and self._idle:
+                worker, number = self._idle.pop(), waiting.popleft()
+                answer = worker.work.remote(*jobs[number])
+                self._busy[answer] = (worker, number, time.monotonic())
+            for number, answer, error in self._finished():
+                if error is None:
+                    n_left -= 1
+                    yield number, answer
+                    continue
+                tried = deaths if self._is_death(error) else errors
+                tried[number] += 1
+                if deaths[number] > MAX_DEATHS or errors[number] > MAX_ERRORS:
+                    raise InvalidEnvironment(
+                        f"batch {number} was tried {tried[number]} times in vain; what was done "
+                        f"before is kept. Its worker said: {error}"
+                    ) from error
+                waiting.appendleft(number)
+
+    def _finished(self) -> list[tuple[int, Any, Exception | None]]:
+        """Jobs that came to an end, after a moment: number, answer, and what went wrong."""
+        refs = [*self._busy, *self._starting]
+        ready, _ = self._ray.wait(refs, num_returns=1, timeout=_PATIENCE)
+        found: list[tuple[int, Any, Exception | None]] = []
+        for ref in ready:
+            if ref in self._starting:
+                self._begin(ref)
+                continue
+            worker, number, _ = self._busy.pop(ref)
+            try:
+                found.append((number, self._ray.get(ref), None))
+                self._idle.append(worker)
+            except self._ray.exceptions.RayActorError as error:
+                found.append((number, None, error))
+                self._start()
+            except self._ray.exceptions.RayTaskError as error:
+                found.append((number, None, error))
+                self._idle.append(worker)
+        return found + self._silent()
+
+    def _silent(self) -> list[tuple[int, Any, Exception | None]]:
+        """Jobs of workers that have not answered for too long; others take their place."""
+        found: list[tuple[int, Any, Exception | None]] = []
+        for ref, (worker, number, since) in list(self._busy.items()):
+            if time.monotonic() - since > self._timeout:
+                del self._busy[ref]
+                self._ray.kill(worker)
+                self._start()
+                silence = self._ray.exceptions.GetTimeoutError(
+                    f"no answer for {self._timeout:g} seconds"
+                )
+                found.append((number, None, silence))
+        return found
+
+    def _is_death(self, error: Exception) -> bool:
+        return not isinstance(error, self._ray.exceptions.RayTaskError)
+
+    def _start(self) -> None:
+        """A new worker; it gets work when it says that it is ready."""
+        worker = self._make()
+        self._starting[worker.is_ready.remote()] = worker
+
+    def _begin(self, ref: Any) -> None:
+        """Take a worker that has started; one that cannot start says why.
+
+        Raises:
+            InvalidEnvironment: If making its environments raised an error.
+        """
+        worker = self._starting.pop(ref)
+        try:
+            self._ray.get(ref)
+            self._idle.append(worker)
+        except self._ray.exceptions.RayActorError as error:
+            if "creation task" in str(error):
+                raise InvalidEnvironment(f"a worker could not start: {error}") from error
+            self._start()

@@ -1,0 +1,310 @@
+"""RayVecEnv: environments that live in Ray's workers, as one SB3 ``VecEnv``."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from gym_attrplan.agent.copies import CopiesVecEnv, joined
+from gym_attrplan.agent.remote.cluster import connect
+from gym_attrplan.agent.vec_env import VectorEnvAdapter
+from gym_attrplan.agent.worlds import make_worlds
+from gym_attrplan.error import InvalidEnvironment, InvalidOption
+
+Maker = str | Callable[[], Any]
+"""An id, or what makes one environment, a batch of them or a ``VecEnv``."""
+
+MAX_DEATHS = 3
+"""So often in a row a worker may die before a step is taken."""
+
+
+class Shard:
+    """The environments of one worker.
+
+    Args:
+        make: What makes them.
+        n_envs: How many, unless ``make`` makes a batch, which has its number.
+    """
+
+    def __init__(self, make: Maker, n_envs: int) -> None:
+        torch.set_num_threads(1)  # the worker's processor is what it has
+        self.venv = make_shard(make, n_envs)
+
+    def pid(self) -> int:
+        """The worker's process."""
+        return os.getpid()
+
+    def about(self) -> tuple[int, Any, Any]:
+        """How many environments, and their spaces."""
+        return self.venv.num_envs, self.venv.observation_space, self.venv.action_space
+
+    def reset(self, seed: int | None, options: list[Any]) -> tuple[Any, list[Any]]:
+        """New episodes, with seeds from the given one on, and their infos."""
+        if seed is not None:
+            self.venv.seed(seed)
+        if any(options):
+            self.venv.set_options(options)
+        return self.venv.reset(), self.venv.reset_infos
+
+    def step(self, actions: Any) -> tuple[Any, ...]:
+        """What SB3 wants of a step, and the infos of episodes that began."""
+        return *self.venv.step(actions), self.venv.reset_infos
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Any other method."""
+        return getattr(self.venv, name)(*args, **kwargs)
+
+
+def make_shard(make: Maker, n_envs: int) -> VecEnv:
+    """Environments as one ``VecEnv``, whatever makes them."""
+    if isinstance(make, str):
+        found: Any = make_worlds(make, n_envs, {})
+    else:
+        found = make()
+    if isinstance(found, VectorEnv):
+        return VectorEnvAdapter(found)
+    if isinstance(found, VecEnv):
+        return found
+    first: list[gym.Env[Any, Any]] = [found]
+    return CopiesVecEnv([lambda: first.pop() if first else make()] * n_envs)  # type: ignore[operator]
+
+
+class RayVecEnv(VecEnv):
+    """Environments in Ray's workers, on this machine or on others.
+
+    Each worker has some of them. A step is one message to each worker and one back; all are sent
+    before any is waited for. A worker that dies, or does not answer in time, is replaced; its
+    episodes end as if cut by a time limit, and new ones begin.
+
+    Args:
+        make_env: An id, which gets the attributes that are ready for it, or a function that makes
+            one environment, a ``gymnasium.vector`` batch that resets in the same step, or an SB3
+            ``VecEnv``.
+        n_workers: How many workers.
+        envs_per_worker: Environments of each worker, where ``make_env`` makes one or is an id.
+        address: Of the cluster, as for :func:`~gym_attrplan.agent.remote.cluster.connect`.
+        timeout: Seconds after which a worker that does not answer counts as dead.
+
+    Raises:
+        DependencyNotInstalled: If ray is missing.
+        InvalidOption: If a number is below 1, or the cluster is not there or too small.
+        InvalidEnvironment: If workers keep dying.
+
+    Example:
+        >>> venv = RayVecEnv("Taxi-v4", n_workers=2, envs_per_worker=8)  # doctest: +SKIP
+        >>> PPO("MultiInputPolicy", venv).learn(10_000)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        make_env: Maker,
+        n_workers: int = 2,
+        *,
+        envs_per_worker: int = 1,
+        address: str | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        for name, value in (("n_workers", n_workers), ("envs_per_worker", envs_per_worker)):
+            if value < 1:
+                raise InvalidOption(f"{name} is at least 1; received {value}.")
+        if not timeout > 0:
+            raise InvalidOption(f"timeout is in seconds, above 0; received {timeout}.")
+        self._ray = connect(address, n_workers=n_workers)
+        lost = self._ray.exceptions
+        self._lost = (lost.RayActorError, lost.GetTimeoutError)
+        self._making = (make_env, envs_per_worker)
+        self._timeout = timeout
+        self._told: list[tuple[Any, ...]] = []
+        self._waiting: list[Any] = []
+        self._last: Any = None
+        self._shards = [self._new_shard() for _ in range(n_workers)]
+        asks = {i: partial(self._about, i) for i in range(n_workers)}
+        sizes, observed, acted = zip(*self._gather(asks).values(), strict=True)
+        ends = np.cumsum([0, *sizes]).tolist()
+        self._rows = [slice(*both) for both in itertools.pairwise(ends)]
+        super().__init__(ends[-1], observed[0], acted[0])
+
+    # --- episodes ---------------------------------------------------------------------------
+
+    def reset(self) -> Any:
+        """Begin new episodes everywhere, with the seeds and options set before."""
+        parts = self._gather({i: partial(self._begin, i) for i in range(len(self._shards))})
+        for rows, (_, infos) in zip(self._rows, parts.values(), strict=True):
+            self.reset_infos[rows] = infos
+        self._reset_seeds()
+        self._reset_options()
+        self._last = joined([observations for observations, _ in parts.values()])
+        return self._last
+
+    def step_async(self, actions: Any) -> None:
+        """Send the actions to all workers."""
+        self._waiting = [
+            shard.step.remote(actions[rows])
+            for shard, rows in zip(self._shards, self._rows, strict=True)
+        ]
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Fetch what came of the actions."""
+        parts = []
+        for i, answer in enumerate(self._waiting):
+            try:
+                *part, self.reset_infos[self._rows[i]] = self._get(answer)
+            except self._lost as error:
+                *part, self.reset_infos[self._rows[i]] = self._cut(i, error)
+            parts.append(part)
+        observations, rewards, dones, infos = zip(*parts, strict=True)
+        self._last = joined(observations)
+        return (
+            self._last,
+            np.concatenate(rewards),
+            np.concatenate(dones),
+            [info for some in infos for info in some],
+        )
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._ray.is_initialized():
+            for shard in self._shards:
+                self._ray.kill(shard)
+        self._shards = []
+
+    # --- the environments one by one --------------------------------------------------------
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Each environment's attribute."""
+        return self._ask("get_attr", attr_name, indices=indices)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether each environment has the attribute."""
+        return all(self._everywhere("has_attr", attr_name))
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of environments, also of those that replace them."""
+        self._ask("set_attr", attr_name, value, indices=indices)
+        self._told.append(("set_attr", attr_name, value, indices))
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call each environment's method; what is set so is set for those that replace them."""
+        answers = self._ask("env_method", method_name, *args, indices=indices, **kwargs)
+        if method_name == "set_wrapper_attr":
+            self._told.append(("env_method", method_name, *args, indices))
+        return answers
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
+        """Whether each environment is wrapped so."""
+        return self._ask("env_is_wrapped", wrapper_class, indices=indices)
+
+    def get_images(self) -> Sequence[Any]:
+        """A picture of each environment."""
+        return [image for some in self._everywhere("get_images") for image in some]
+
+    def _everywhere(self, name: str, *args: Any) -> list[Any]:
+        """What each worker answers."""
+        asks = {i: partial(self._call, i, name, *args) for i in range(len(self._shards))}
+        return list(self._gather(asks).values())
+
+    def _ask(self, name: str, *args: Any, indices: VecEnvIndices, **kwargs: Any) -> list[Any]:
+        """What the environments answer, in the order asked for."""
+        wanted = list(self._get_indices(indices))
+        own = {i: _within(rows, wanted) for i, rows in enumerate(self._rows)}
+        answers = self._gather(
+            {
+                i: partial(self._call, i, name, *args, indices=some, **kwargs)
+                for i, some in own.items()
+                if some
+            }
+        )
+        found: dict[int, Any] = {}
+        for i, values in answers.items():
+            numbers = [self._rows[i].start + one for one in own[i]]
+            found |= zip(numbers, values or [None] * len(numbers), strict=True)
+        return [found[one] for one in wanted]
+
+    # --- workers ----------------------------------------------------------------------------
+
+    def _new_shard(self) -> Any:
+        return self._ray.remote(num_cpus=1)(Shard).remote(*self._making)
+
+    def _about(self, i: int) -> Any:
+        return self._shards[i].about.remote()
+
+    def _call(self, i: int, name: str, *args: Any, **kwargs: Any) -> Any:
+        return self._shards[i].call.remote(name, *args, **kwargs)
+
+    def _begin(self, i: int) -> Any:
+        rows = self._rows[i]
+        return self._shards[i].reset.remote(self._seeds[rows.start], self._options[rows])
+
+    def _get(self, answer: Any) -> Any:
+        return self._ray.get(answer, timeout=self._timeout)
+
+    def _gather(self, asks: Mapping[int, Callable[[], Any]]) -> dict[int, Any]:
+        """Worker → its answer: all are asked at once, and those that replace others again."""
+        sent = {i: ask() for i, ask in asks.items()}
+        return {i: self._insist(i, ask, sent[i]) for i, ask in asks.items()}
+
+    def _insist(self, i: int, ask: Callable[[], Any], sent: Any) -> Any:
+        """A worker's answer, or that of a replacement.
+
+        Raises:
+            InvalidEnvironment: If workers keep dying.
+        """
+        for _ in range(MAX_DEATHS):
+            try:
+                return self._get(sent)
+            except self._lost as error:
+                reason = error
+                self._replace(i)
+                sent = ask()
+        raise InvalidEnvironment(
+            f"worker {i} died {MAX_DEATHS} times in a row, or did not answer for {self._timeout:g} "
+            f"seconds: {reason}"
+        )
+
+    def _replace(self, i: int) -> None:
+        """Another worker in the place of one that is gone, told what that one was told."""
+        self._ray.kill(self._shards[i])
+        self._shards[i] = self._new_shard()
+        for name, *args, indices in self._told:
+            if own := _within(self._rows[i], self._get_indices(indices)):
+                self._call(i, name, *args, indices=own)
+
+    def _cut(self, i: int, reason: Exception) -> Any:
+        """What comes of a step in which a worker was lost: its episodes are cut, others begin."""
+        warnings.warn(f"a worker was lost, its episodes begin anew: {reason}", stacklevel=2)
+        self._replace(i)
+        observations, reset_infos = self._insist(i, partial(self._begin, i), self._begin(i))
+        places = range(self._rows[i].start, self._rows[i].stop)
+        infos = [
+            {"terminal_observation": _row(self._last, one), "TimeLimit.truncated": True}
+            for one in places
+        ]
+        n = len(places)
+        return observations, np.zeros(n, np.float32), np.ones(n, np.bool_), infos, reset_infos
+
+
+def _within(rows: slice, numbers: Iterable[int]) -> list[int]:
+    """Those environments that a worker has, as it numbers them."""
+    return [one - rows.start for one in numbers if rows.start <= one < rows.stop]
+
+
+def _row(observations: Any, i: int) -> Any:
+    """One environment's part of a batch of observations."""
+    if isinstance(observations, dict):
+        return {key: part[i] for key, part in observations.items()}
+    if isinstance(observations, tuple):
+        return tuple(part[i] for part in observations)
+    return observations[i]

@@ -12,13 +12,13 @@ trained.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
+from cells import add_arguments, run_cells
 from curves import Checkpoints
 from ledger import append, is_measured, read
 from rivals import FIT, LEARNERS, WITHOUT_REGIME, n_parameters, noted_settings, train
@@ -145,7 +145,7 @@ def main() -> None:
         "--eyes", type=Path, metavar="NPZ", help="of an agent of blocks.py, for worlds in pictures"
     )
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
+    add_arguments(parser, jobs=1)
     parser.add_argument("--again", action="store_true", help="also what the ledger has")
     options = parser.parse_args()
     if options.eyes is None and not set(options.env) <= {*BY_STATE}:
@@ -153,8 +153,7 @@ def main() -> None:
     rest = options.n_tasks, options.points, options.device, options.agents, options.passes
     wanted = [(one, one.tasks if options.again else missing(one)) for one in cells_of(options)]
     jobs = [(cell, tasks, *rest) for cell, tasks in wanted if tasks]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        pool.starmap(run, jobs, chunksize=1)
+    run_cells(run, jobs, options)
     print_table()
 
 

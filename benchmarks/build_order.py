@@ -11,7 +11,6 @@ most 500 steps with either planner. ``--quick`` takes less than three minutes.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 import torch
 import yaml
+from cells import add_arguments, run_cells
 from ledger import append, is_measured, read
 from rich.console import Console
 from rich.table import Table
@@ -252,7 +252,7 @@ def main() -> None:
     parser.add_argument("--save-every", type=int, default=1_000_000, help="steps")
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="of training, in s")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    parser.add_argument("--jobs", type=int, default=2, help="agents trained at a time")
+    add_arguments(parser, jobs=2)
     options = parser.parse_args()
     if options.quick:
         options.versions, options.seeds = ["small"], [0]
@@ -263,8 +263,7 @@ def main() -> None:
     how = options.agents, options.save_every, deadline, options.n_tasks, options.device
     chosen = product(options.versions, options.explorations, options.seeds)
     jobs = [(Cell(*which, options.budget), *how) for which in chosen]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        finished = pool.starmap(run, jobs, chunksize=1)
+    finished = run_cells(run, jobs, options)
     print_table(options.budget)
     if not all(finished):
         print(f"unfinished agents: {finished.count(False)}; run the same again to go on.")

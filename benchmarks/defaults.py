@@ -19,6 +19,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
+from cells import add_arguments, run_cells
 from ledger import append, read
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
@@ -244,11 +245,12 @@ def main() -> None:
     parser.add_argument("--total-timesteps", type=int, help="instead of the suite's")
     parser.add_argument("--save", metavar="ZIP", help="such as runs/{env}-{seed}-{budget}.zip")
     parser.add_argument("--table", action="store_true", help="print what was measured, run nothing")
+    add_arguments(parser, jobs=1)
     options = parser.parse_args()
     if not options.table:
-        for env_id in options.envs:
-            for seed in options.seeds:
-                run(env_id, seed, options.n_tasks, options.total_timesteps, options.save)
+        how = options.n_tasks, options.total_timesteps, options.save
+        cells = [(env_id, seed, *how) for env_id in options.envs for seed in options.seeds]
+        run_cells(run, cells, options)
     print_table()
 
 

@@ -9,11 +9,11 @@ them (the paper: 18.6).
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import statistics
 from typing import Any
 
 import torch
+from cells import add_arguments, run_cells
 from ledger import append, is_measured, read
 
 import gym_attrplan  # noqa: F401  registers the environments
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--n-envs", type=int, default=128)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
+    add_arguments(parser, jobs=2)
     parser.add_argument("--again", action="store_true", help="also what the ledger has")
     options = parser.parse_args()
     total = options.total_timesteps
@@ -75,8 +75,7 @@ def main() -> None:
         for seed in range(options.seeds)
         if options.again or not is_measured(SUITE, **key(method, seed, total))
     ]
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        pool.starmap(explore, runs, chunksize=1)
+    run_cells(explore, runs, options)
     print(f"edges of 25 found in {total:,} steps of {options.n_envs} worlds")
     lines = [line for line in read(SUITE) if line["budget"] == total]
     for method in options.methods:

@@ -11,13 +11,13 @@ since, is not done twice.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
+from cells import add_arguments, run_cells
 from ledger import append, measured_since, read
 
 import gym_attrplan  # noqa: F401  registers the environments
@@ -109,15 +109,14 @@ def main() -> None:
     parser.add_argument(
         "--agents", metavar="ZIP", help="their files, such as runs/{env}-{seed}-{budget}.zip"
     )
-    parser.add_argument("--jobs", type=int, default=2, help="agents trained at a time")
+    add_arguments(parser, jobs=2)
     options = parser.parse_args()
     jobs = [
         (env_id, seed, options.total_timesteps, options.n_tasks, options.agents)
         for env_id in options.envs
         for seed in options.seeds
     ]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        pool.starmap(run, jobs, chunksize=1)
+    run_cells(run, jobs, options)
     print_table()
 
 

@@ -8,13 +8,13 @@ The true attributes only score: a task is solved if they meet the goal when the 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 import yaml
+from cells import add_arguments, run_cells
 from detector import play
 from grids import CONFIG
 from ledger import append
@@ -88,11 +88,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--total-timesteps", type=int, help="instead of the config's")
-    parser.add_argument("--jobs", type=int, default=2)
+    add_arguments(parser, jobs=2)
     options = parser.parse_args()
     jobs = [(seed, options.total_timesteps) for seed in options.seeds]
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        pool.starmap(run, jobs, chunksize=1)
+    run_cells(run, jobs, options)
 
 
 if __name__ == "__main__":

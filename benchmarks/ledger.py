@@ -66,19 +66,24 @@ def append(
         "unit": unit,
         "extra": extra or {},
         "command": _command(),
-        "commit": _commit(),
+        "commit": commit(),
         "versions": _versions(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"{suite}.jsonl"
-    # What a killed run left half written becomes a line of its own, which readers drop.
-    start = "\n" if _is_cut(path) else ""
-    with path.open("a") as file:
-        file.write(f"{start}{json.dumps(line)}\n")
+    add_lines({f"{suite}.jsonl": f"{json.dumps(line)}\n"})
     return line
+
+
+def add_lines(lines: dict[str, str]) -> None:
+    """Append whole lines to files of the ledger, by their names."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name, text in lines.items():
+        # What a killed run left half written becomes a line of its own, which readers drop.
+        start = "\n" if _is_cut(RESULTS / name) else ""
+        with (RESULTS / name).open("a") as file:
+            file.write(f"{start}{text}")
 
 
 def _is_cut(path: Path) -> bool:
@@ -129,7 +134,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit the figures were measured at, marked when the code had changes on top of it.
 
     A copy of the tree on another machine, whose history may be old, is told by GIT_COMMIT.

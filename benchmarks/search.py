@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import multiprocessing
 from itertools import product
 from typing import Any
 
 import torch
+from cells import add_arguments, run_cells
 from ledger import append, read
 from rivals import ALGORITHMS, LEARNERS, WITHOUT_REGIME, read_config, train
 from rivals_inverse import FIT
@@ -150,12 +150,11 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=500_000)
     parser.add_argument("--n-tasks", type=int, default=250)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--jobs", type=int, default=1)
+    add_arguments(parser, jobs=1)
     parser.add_argument("--show", action="store_true", help="only print what the ledger has")
     options = parser.parse_args()
     if not options.show:
-        with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-            pool.starmap(run, jobs_of(options), chunksize=1)
+        run_cells(run, jobs_of(options), options)
     print_best(options.env)
 
 

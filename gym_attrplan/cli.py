@@ -83,6 +83,18 @@ def _add_agent_commands(commands: Any) -> None:
         metavar="NPZ",
         help="learn from recorded episodes first: observations, actions, terminals, attributes",
     )
+    train.add_argument(
+        "--practise",
+        type=_at_least(1),
+        metavar="STEPS",
+        help="hop and explore without learning, after all learning: a larger, surer graph",
+    )
+    train.add_argument(
+        "--workers", type=_at_least(0), default=0, help="Ray's workers that practise; 0: no Ray"
+    )
+    train.add_argument(
+        "--ray", metavar="ADDRESS", help="cluster of the workers, host:port; default: this machine"
+    )
     train.add_argument("--config", type=Path, metavar="YML", help="hyper-parameters by id")
     train.add_argument("--save", type=Path, default=Path("agent.zip"), metavar="ZIP")
     train.add_argument("--tensorboard-log", metavar="DIR")
@@ -116,6 +128,7 @@ def _add_paper_commands(commands: Any) -> None:
     reproduce.add_argument("--scale", default="quick", help="quick or full")
     reproduce.add_argument("--seeds", type=_at_least(1), metavar="N", help="how many")
     reproduce.add_argument("--out", default="attrplan-reproduce", metavar="DIR")
+    reproduce.add_argument("--ray", metavar="ADDRESS", help="run cells in a Ray cluster's workers")
     reproduce.set_defaults(run=_reproduce)
 
     report = commands.add_parser("report", help="write a folder's results as one page")
@@ -191,16 +204,23 @@ def _train(options: argparse.Namespace) -> None:
     from stable_baselines3.common.utils import configure_logger
 
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.remote.cluster import connect
+    from gym_attrplan.agent.remote.practice import Rounds
     from gym_attrplan.agent.storage import check_target
     from gym_attrplan.agent.worlds import as_vec_env
 
     check_target(options.save)
     config = _read_config(options.config, options.env)
     total = options.total_timesteps or config.get("total_timesteps")
-    if total is None and options.from_log is None:
+    if total is None and options.from_log is None and options.practise is None:
         raise InvalidOption(
-            "say how long to train, --total-timesteps or in the config, or what from, --from-log."
+            "say how long to train, --total-timesteps or in the config, or what from, --from-log, "
+            "or how long to --practise."
         )
+    if (options.workers or options.ray) and options.practise is None:
+        raise InvalidOption("workers practise: say how long with --practise STEPS.")
+    if options.ray and not options.workers:
+        raise InvalidOption(f"say how many --workers practise on {options.ray}.")
     venv = as_vec_env(
         options.env,
         n_envs=config.get("n_envs") if options.n_envs is None else options.n_envs,
@@ -213,6 +233,10 @@ def _train(options: argparse.Namespace) -> None:
         verbose=1,
         **config.get("agent", {}),
     )
+    if options.practise is not None:  # what cannot be done is said before training
+        Rounds.checked(agent, options.practise)
+        if options.workers:
+            connect(options.ray, n_workers=options.workers)
     logs = options.tensorboard_log or agent.options.tensorboard_log
     if logs:  # to the folder alone: tables on the screen would tear the bars apart
         agent.set_logger(configure_logger(0, logs, "AttributePlanner"))
@@ -223,6 +247,15 @@ def _train(options: argparse.Namespace) -> None:
             agent.learn_from(options.from_log, progress_bar=bar)
         if total is not None:
             agent.learn(int(total), progress_bar=bar, log_interval=interval)
+        if options.practise is not None:
+            agent.practise(
+                options.practise,
+                options.workers,
+                address=options.ray,
+                checkpoint=options.save,
+                log_interval=interval,
+                progress_bar=bar,
+            )
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)
@@ -298,7 +331,13 @@ def _reproduce(options: argparse.Namespace) -> None:
     from gym_attrplan.report.reproduce import reproduce
 
     try:
-        failed = reproduce(options.part, scale=options.scale, seeds=options.seeds, out=options.out)
+        failed = reproduce(
+            options.part,
+            scale=options.scale,
+            seeds=options.seeds,
+            out=options.out,
+            ray=options.ray,
+        )
     except KeyboardInterrupt:
         raise SystemExit("interrupted; start the same again to go on") from None
     if failed:

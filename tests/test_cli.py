@@ -11,7 +11,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from testing_env import GenericTestEnv, three_bits
 
-from gym_attrplan import AttributeWrapper
+from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.cli import main
 
 
@@ -173,6 +173,31 @@ def test_numbers_that_make_no_sense_are_refused(capsys, arguments, message):
 def test_train_says_that_an_environment_has_no_attributes(capsys):
     assert main(["train", "--env", "CartPole-v1", "--total-timesteps", "10"]) == 1
     assert "no attributes are ready for" in capsys.readouterr().err
+
+
+def test_practice_alone_makes_an_agent_with_a_graph(tmp_path, capsys):
+    path = tmp_path / "agent.zip"
+    arguments = ["train", "--env", "CliSound-v0", "--save", str(path), "--no-progress"]
+    assert main([*arguments, "--n-envs", "2", "--practise", "2000"]) == 0
+    assert capsys.readouterr().out == f"saved {path}\n"
+    agent = AttributePlannerAgent.load(path)
+    assert agent.steps_practised == 8_192  # one batch
+    assert agent.counts.n_edges > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--workers", "2", "--total-timesteps", "9"], "say how long with --practise"),
+        (["--ray", "127.0.0.1:1", "--practise", "9"], "how many --workers"),
+        (["--ray", "127.0.0.1:1", "--practise", "9", "--workers", "2"], "nothing answers at"),
+    ],
+)
+def test_practice_that_cannot_be_is_refused_before_training(tmp_path, capsys, arguments, message):
+    path = tmp_path / "agent.zip"
+    assert main(["train", "--env", "CliSound-v0", "--save", str(path), *arguments]) == 1
+    assert message in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_tensorboard_is_written_to_during_training(tmp_path):

@@ -35,7 +35,14 @@ from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.remote.practice import Recipe, Rounds, working_here, working_in
+from gym_attrplan.agent.remote.practice import (
+    BATCH_STEPS,
+    N_BATCHES,
+    Recipe,
+    Rounds,
+    working_here,
+    working_in,
+)
 from gym_attrplan.agent.remote.vec_env import Maker
 from gym_attrplan.agent.training import Training
 from gym_attrplan.agent.worlds import (
@@ -279,10 +286,11 @@ class AttributePlannerAgent:
         *,
         make_env: Maker | None = None,
         address: str | None = None,
-        batch_steps: int = 8_192,
-        round_batches: int = 16,
+        batch_steps: int = BATCH_STEPS,
+        round_batches: int = N_BATCHES,
         timeout: float = 600.0,
         checkpoint: str | Path | None = None,
+        log_interval: int | None = 1,
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> AttributePlannerAgent:
@@ -304,6 +312,7 @@ class AttributePlannerAgent:
             timeout: Seconds after which a worker that is silent counts as dead.
             checkpoint: Where to save the agent after every round. One that was killed is loaded
                 from there and called again, with ``reset_num_timesteps=False``.
+            log_interval: Rounds between two dumps of the log; None for none.
             reset_num_timesteps: False goes on towards ``total_timesteps``.
             progress_bar: Whether to show a bar.
 
@@ -320,6 +329,7 @@ class AttributePlannerAgent:
         )
         if checkpoint is not None:
             storage.check_target(checkpoint)
+        self.trained_in = origin(self.env)
         if reset_num_timesteps:
             self.steps_practised = 0
             self.outcomes.start_epoch(self.options.decay)
@@ -329,10 +339,11 @@ class AttributePlannerAgent:
             working = working_in(recipe, workers, address=address, timeout=timeout)
         self._navigator = None
         with make_progress_bar(progress_bar) as progress, endless_goals(self.env), working as run:
-            for figures in rounds.run(self, total_timesteps, run, progress):
+            for i, figures in enumerate(rounds.run(self, total_timesteps, run, progress), start=1):
                 for name, value in figures.items():
                     self.logger.record(f"practise/{name}", value)
-                self.logger.dump(self.steps_practised)
+                if log_interval is not None and i % log_interval == 0:
+                    self.logger.dump(self.steps_practised)
                 if checkpoint is not None:
                     self.save(checkpoint)
         return self

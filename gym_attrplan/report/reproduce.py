@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from gym_attrplan.agent.remote.cluster import processors_of
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.report import keeper
 from gym_attrplan.report.page import write_report
@@ -88,6 +89,7 @@ class Reproduction:
         out: The folder of results; logs, agents and pictures go to folders in it.
         seeds: How many, from 0 on.
         benchmarks: The folder of the scripts.
+        ray: The cluster whose workers run the cells, if any does.
         console: Where to show what happens.
     """
 
@@ -98,13 +100,15 @@ class Reproduction:
         *,
         seeds: int,
         benchmarks: Path,
+        ray: str | None = None,
         console: Console | None = None,
     ) -> None:
         if seeds < 1:
             raise InvalidOption(f"at least one seed is needed; received {seeds}.")
         self.out, self.seeds = out.resolve(), range(seeds)
         self.benchmarks, self.console = benchmarks, console or Console()
-        self.n_jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+        self.n_jobs = _processors() if ray is None else processors_of(ray)
+        self.ray = ray
         lines = self._lines()
         self.rows = [
             Progress(
@@ -147,7 +151,9 @@ class Reproduction:
     @contextlib.contextmanager
     def _process(self, stage: Stage, output: int, lock: int) -> Iterator[subprocess.Popen[bytes]]:
         """The script, which ends with this process, however this process ends."""
-        script, *arguments = stage.command(self.out, seeds=self.seeds, jobs=self.n_jobs)
+        script, *arguments = stage.command(
+            self.out, seeds=self.seeds, jobs=self.n_jobs, ray=self.ray
+        )
         # Processes that train side by side get in each other's way with threads of their own.
         settings = {"ATTRPLAN_RESULTS": str(self.out), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(self.benchmarks / script), *arguments]
@@ -190,6 +196,7 @@ def reproduce(
     scale: str = "quick",
     seeds: int | None = None,
     out: str | Path = "attrplan-reproduce",
+    ray: str | None = None,
     console: Console | None = None,
 ) -> list[str]:
     """Run the benchmarks behind the paper's tables and write a page of what they found.
@@ -201,6 +208,7 @@ def reproduce(
         scale: ``quick`` for small budgets, ``full`` for the paper's.
         seeds: How many; by default one of ``quick`` and three of ``full``.
         out: The folder of results; ``report.html`` in it is the page.
+        ray: ``host:port`` of a Ray cluster whose workers run the cells, or ``"local"``.
         console: Where to show what happens.
 
     Returns:
@@ -214,7 +222,7 @@ def reproduce(
     stages = stages_of(part, scale)
     n_seeds = N_SEEDS[scale] if seeds is None else seeds
     run = Reproduction(
-        stages, Path(out), seeds=n_seeds, benchmarks=find_benchmarks(), console=console
+        stages, Path(out), seeds=n_seeds, benchmarks=find_benchmarks(), ray=ray, console=console
     )
     where = f"{run.n_jobs} cores" + (" and a GPU" if _has_gpu() else "")
     console.print(
@@ -227,6 +235,11 @@ def reproduce(
     failed = run.run()
     console.print(f"\nwrote {write_report(run.out)}", soft_wrap=True)
     return failed
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
 
 def find_benchmarks() -> Path:

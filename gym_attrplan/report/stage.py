@@ -65,8 +65,9 @@ class Stage:
     Args:
         name: Of the stage and its log.
         script: A file of ``benchmarks/``.
-        arguments: As typed; ``<seeds>``, ``<n_seeds>``, ``<jobs>`` (processes at a time) and
-            ``<out>`` (the folder of results) are filled in.
+        arguments: As typed; ``<seeds>``, ``<n_seeds>``, ``<jobs>`` (processes at a time),
+            ``<out>`` (the folder of results) and ``<ray>`` (how to reach Ray's workers, if they
+            are to be used) are filled in.
         seconds: What a seed costs on two cores.
         promises: The lines it leaves behind.
         files: The files it leaves behind in the folder of results.
@@ -88,14 +89,20 @@ class Stage:
     gpu_seconds: float | None = None
     per_seed: bool = True
 
-    def command(self, out: Path, *, seeds: Sequence[int], jobs: int) -> list[str]:
+    def command(
+        self, out: Path, *, seeds: Sequence[int], jobs: int, ray: str | None = None
+    ) -> list[str]:
         """The script and its arguments."""
+        whole = {
+            "<seeds>": [str(seed) for seed in seeds],
+            "<ray>": [] if ray is None else ["--ray", ray],
+        }
         known = {"<n_seeds>": str(len(seeds)), "<jobs>": str(jobs), "<out>": str(out)}
         words = [self.script]
         for word in shlex.split(self.arguments):
             for name, value in known.items():
                 word = word.replace(name, value)
-            words += [str(seed) for seed in seeds] if word == "<seeds>" else [word]
+            words += whole.get(word, [word])
         return words
 
     def count(self, seeds: Sequence[int]) -> int:

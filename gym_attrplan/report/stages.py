@@ -66,7 +66,7 @@ def _rivals(
     ]
     arguments = (
         f"--env {' '.join(worlds)} --algo {algos} --regime {regimes} --budget {budget} "
-        f"--n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> "
+        f"--n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> <ray> "
         f"--agents '<out>/agents/{{env}}-{{method}}-{{seed}}-{{budget}}.zip' {more}"
     )
     promises = [Promise("baselines", budget, [env], worlds[env], methods) for env in worlds]
@@ -111,7 +111,7 @@ def _grids(budget: int, n_tasks: int, *, seconds: float) -> Stage:
     methods = ("ap", "ap_paper", "ap_no_cpi", "random")
     promises = [Promise("grids", budget, [env], _GRIDS[env], methods) for env in _GRIDS]
     arguments = (
-        f"--total-timesteps {budget} --n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> "
+        f"--total-timesteps {budget} --n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> <ray> "
         "--agents '<out>/agents/{env}-{seed}-{budget}.zip'"
     )
     return Stage("grids", "grids.py", arguments, seconds, tuple(promises))
@@ -120,7 +120,7 @@ def _grids(budget: int, n_tasks: int, *, seconds: float) -> Stage:
 def _exploration(budget: int, *, seconds: float) -> Stage:
     methods = ("random", "normalized_count_bonus", "count_bonus")
     promise = Promise("exploration", budget, [CRAFTING], ["edges"], methods)
-    arguments = f"--total-timesteps {budget} --seeds <n_seeds> --jobs <jobs>"
+    arguments = f"--total-timesteps {budget} --seeds <n_seeds> --jobs <jobs> <ray>"
     return Stage("exploration", "exploration.py", arguments, seconds, (promise,))
 
 
@@ -136,7 +136,7 @@ def _build_order(
     )
     arguments = (
         f"--versions {version} --explorations {explorations} --budget {budget} "
-        f"--n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> "
+        f"--n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> <ray> "
         "--agents '<out>/agents/build-order-{version}-{exploration}-{seed}-{budget}.zip'"
     )
     return Stage(f"build-order-{version}", "build_order.py", arguments, seconds, promises)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -35,7 +36,8 @@ def nodes():
     from ray.cluster_utils import Cluster
 
     patch = pytest.MonkeyPatch()
-    patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))  # for what tests define
+    known = [str(ROOT), str(ROOT / "benchmarks"), *sys.path]  # for what tests define
+    patch.setenv("PYTHONPATH", os.pathsep.join(known))
     node = {"num_cpus": 2, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     found.add_node(**node)
@@ -291,6 +293,47 @@ def test_twenty_kills_and_a_lost_node_are_not_missed(nodes, alone):
         lost.join()
     assert killer.killed == 20
     assert counted(agent) == counted(make_agent().practise(20 * TOTAL, **SMALL))
+
+
+BENCHMARK = """
+import argparse, os, signal, sys
+from pathlib import Path
+from cells import add_arguments, run_cells
+from ledger import append
+
+def run(number, marks):
+    append("toy", env="toy", task="count", method="ap", budget=7, seed=number, value=1.0, unit="n")
+    tried = Path(marks) / str(number)
+    if number % 3 == 0 and not tried.exists():  # some workers die in the middle of a cell
+        tried.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    append("toy", env="toy", task="done", method="ap", budget=7, seed=number, value=1.0, unit="n")
+    return 10 * number
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, jobs=2)
+    parser.add_argument("marks")
+    options = parser.parse_args()
+    print(run_cells(run, [(i, options.marks) for i in range(7)], options))
+"""
+
+
+def test_no_line_of_a_ledger_is_lost_or_doubled(nodes, tmp_path):
+    script, results = tmp_path / "toy.py", tmp_path / "results"
+    script.write_text(BENCHMARK)
+    (tmp_path / "marks").mkdir()
+    env = {**os.environ, "ATTRPLAN_RESULTS": str(results)}
+    command = [sys.executable, str(script), "--ray", nodes.address, str(tmp_path / "marks")]
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[0, 10, 20, 30, 40, 50, 60]" in done.stdout
+    lines = [json.loads(line) for line in (results / "toy.jsonl").read_text().splitlines()]
+    found = sorted((line["task"], line["seed"]) for line in lines)
+    assert found == [(task, seed) for task in ("count", "done") for seed in range(7)]
+    assert {line["command"] for line in lines} == {f"python toy.py --ray {nodes.address} marks"}
 
 
 DRIVER = """

@@ -27,6 +27,12 @@ from gym_attrplan.agent.worlds import as_vec_env, make_worlds, set_everywhere
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 
+BATCH_STEPS = 8_192
+"""Steps of a batch, over its environments."""
+
+N_BATCHES = 16
+"""Batches of a round."""
+
 
 class Practising(Learner, Protocol):
     """What practice in rounds needs of an agent."""
@@ -174,7 +180,14 @@ class Rounds:
         return self.n_steps * self.n_envs
 
     @classmethod
-    def checked(cls, agent: Practising, total: int, *, batch_steps: int, n_batches: int) -> Rounds:
+    def checked(
+        cls,
+        agent: Practising,
+        total: int,
+        *,
+        batch_steps: int = BATCH_STEPS,
+        n_batches: int = N_BATCHES,
+    ) -> Rounds:
         """Rounds of about so many steps.
 
         Raises:

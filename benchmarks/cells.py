@@ -1,0 +1,98 @@
+"""The cells of a benchmark, side by side: in processes here, or in Ray's workers anywhere.
+
+A cell is one call of the benchmark's own function, which appends its lines to the ledger. In Ray's
+workers the lines are handed back with the answer, and this process writes them: a cell whose worker
+died is tried again, and leaves its lines once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ledger
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from gym_attrplan.agent.remote.batches import Workers
+from gym_attrplan.agent.remote.cluster import connect
+
+Lines = dict[str, str]
+
+A_WEEK = 7 * 24 * 3600.0
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, jobs: int) -> None:
+    """How cells are run."""
+    parser.add_argument("--jobs", type=int, default=jobs, help="cells at a time")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="run them in Ray's workers, of the cluster at host:port, or 'local'",
+    )
+
+
+class CellWorker:
+    """Runs cells.
+
+    Args:
+        arguments: The benchmark's command line, which its lines name.
+        commit: The code that they are measured with.
+    """
+
+    def __init__(self, arguments: list[str], commit: str) -> None:
+        sys.argv = arguments
+        os.environ["GIT_COMMIT"] = commit
+
+    def is_ready(self) -> bool:
+        """Whether it can work."""
+        return True
+
+    def work(self, function: Callable[..., Any], cell: tuple[Any, ...]) -> tuple[Any, Lines]:
+        """What the function gives, and the lines that it leaves, by file."""
+        with tempfile.TemporaryDirectory() as folder:
+            ledger.RESULTS = Path(folder)
+            answer = function(*cell)
+            return answer, {path.name: path.read_text() for path in Path(folder).iterdir()}
+
+
+def run_cells(
+    function: Callable[..., Any], cells: Sequence[tuple[Any, ...]], options: argparse.Namespace
+) -> list[Any]:
+    """What the function gives for each cell."""
+    if options.ray is None:
+        with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+            return pool.starmap(function, cells, chunksize=1)
+    n_workers = max(1, min(options.jobs, len(cells)))
+    ray = connect(options.ray, n_workers=n_workers)
+    actor = ray.remote(num_cpus=1)(CellWorker)
+    about = (sys.argv, ledger.commit())
+    answers: dict[int, Any] = {}
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns += [TimeRemainingColumn(), TextColumn("{task.fields[rate]}")]
+    began, n_steps = time.monotonic(), 0
+    with (
+        Progress(*columns) as progress,
+        Workers(ray, lambda: actor.remote(*about), n_workers, timeout=A_WEEK) as workers,
+    ):
+        bar = progress.add_task("cells", total=len(cells), rate="")
+        for number, (answer, lines) in workers.run([(function, cell) for cell in cells]):
+            ledger.add_lines(lines)
+            answers[number] = answer
+            n_steps += steps_of(lines)
+            rate = f"{n_steps / (time.monotonic() - began):,.0f} steps/s"
+            progress.update(bar, advance=1, rate=rate)
+    return [answers[i] for i in range(len(cells))]
+
+
+def steps_of(lines: Lines) -> int:
+    """The steps of training that a cell's lines speak of: one agent may have left several."""
+    found = [json.loads(line) for text in lines.values() for line in text.splitlines()]
+    return max((line["budget"] or 0 for line in found), default=0)

@@ -8,11 +8,12 @@ Run it on a machine that has nothing else to do.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import pickle
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import gymnasium as gym
@@ -35,17 +36,14 @@ LARGE = "AttrBuildOrderLarge-v0"
 MAZE = "PointMaze_Medium-v3"
 N_COPIES = 32
 WORKERS = (0, 1, 2, 4)
-N_STEPS = 512
+N_STEPS = 128
 """Steps of a batch in each environment."""
 
 N_BATCHES = 8
 """Batches that are timed."""
 
 
-def make_large() -> Any:
-    """The large build order as a batch."""
-    return gym.make_vec(LARGE, 64, vectorization_mode="vector_entry_point")
-
+make_large = partial(gym.make_vec, LARGE, 64, vectorization_mode="vector_entry_point")
 
 MAKERS = {LARGE: (make_large, "UnitPolicy"), MAZE: (point_maze, "MultiInputPolicy")}
 
@@ -132,8 +130,8 @@ def time_steps(env: str, kind: str, n_steps: int = 1_000) -> float:
 
 def alone(function: Any, *args: Any) -> Any:
     """The function's answer from a process of its own, which nothing was done in before."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, args)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
 
 
 def keep(env: str, task: str, method: str, value: float, unit: str, **extra: Any) -> None:
@@ -152,7 +150,7 @@ def main() -> None:
     for env in options.envs:
         rates: dict[int, float] = {}
         for n in options.workers:
-            rates[n], held = alone(partial(time_practice, env), n)
+            rates[n], held = alone(time_practice, env, n)
             ratio = {"beside_none": round(rates[n] / rates[0], 3)} if 0 in rates else {}
             if n > 1 and 1 in rates:
                 ratio["beside_one"] = round(rates[n] / rates[1], 3)
@@ -162,7 +160,7 @@ def main() -> None:
         keep(env, "batch", "ap", size, "bytes", steps=N_STEPS)
         keep(env, "merging", "ap", rate, "steps/s")
         for kind in ("here", "ray") if env == LARGE else ("here", "subproc", "ray"):
-            keep(env, "stepping", kind, alone(partial(time_steps, env), kind), "steps/s", **cores)
+            keep(env, "stepping", kind, alone(time_steps, env, kind), "steps/s", **cores)
 
 
 if __name__ == "__main__":

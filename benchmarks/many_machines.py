@@ -45,6 +45,9 @@ N_BATCHES = 8
 
 make_large = partial(gym.make_vec, LARGE, 64, vectorization_mode="vector_entry_point")
 
+STEPPED = {LARGE: (128, 1_024), MAZE: (8, 32)}
+"""How many environments are stepped at a time."""
+
 MAKERS = {LARGE: (make_large, "UnitPolicy"), MAZE: (point_maze, "MultiInputPolicy")}
 
 
@@ -93,25 +96,24 @@ def time_merging(env: str) -> tuple[int, float]:
     return len(pickle.dumps(answer)), 10 * answer.n_steps / (time.perf_counter() - began)
 
 
-def make_venv(env: str, kind: str) -> VecEnv:
-    """The same number of environments in two workers, or in a process each."""
+def make_venv(env: str, kind: str, n_envs: int) -> VecEnv:
+    """The same environments here, in two of Ray's workers, or in a process each."""
     if env == LARGE:
+        batch = partial(gym.make_vec, LARGE, vectorization_mode="vector_entry_point")
         if kind == "here":
-            return VectorEnvAdapter(
-                gym.make_vec(LARGE, 128, vectorization_mode="vector_entry_point")
-            )
-        return RayVecEnv(make_large, n_workers=2)
+            return VectorEnvAdapter(batch(num_envs=n_envs))
+        return RayVecEnv(partial(batch, num_envs=n_envs // 2), n_workers=2)
     if kind == "subproc":
-        return SubprocVecEnv([point_maze] * 8, start_method="forkserver")
+        return SubprocVecEnv([point_maze] * n_envs, start_method="forkserver")
     if kind == "here":
-        return CopiesVecEnv([point_maze] * 8)
-    return RayVecEnv(point_maze, n_workers=2, envs_per_worker=4)
+        return CopiesVecEnv([point_maze] * n_envs)
+    return RayVecEnv(point_maze, n_workers=2, envs_per_worker=n_envs // 2)
 
 
-def time_steps(env: str, kind: str, n_steps: int = 1_000) -> float:
+def time_steps(env: str, kind: str, n_envs: int, n_steps: int = 500) -> float:
     """Steps a second with random actions."""
     torch.set_num_threads(1)
-    venv = make_venv(env, kind)
+    venv = make_venv(env, kind, n_envs)
     venv.action_space.seed(0)
     actions = [
         np.stack([venv.action_space.sample() for _ in range(venv.num_envs)]) for _ in "12345"
@@ -123,7 +125,6 @@ def time_steps(env: str, kind: str, n_steps: int = 1_000) -> float:
     for i in range(n_steps):
         venv.step(actions[i % 5])
     seconds = time.perf_counter() - began
-    n_envs = venv.num_envs
     venv.close()
     return n_steps * n_envs / seconds
 
@@ -145,23 +146,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--envs", nargs="+", default=list(MAKERS), choices=list(MAKERS))
     parser.add_argument("--workers", nargs="+", type=int, default=list(WORKERS))
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
     options = parser.parse_args()
-    cores = {"cores": os.cpu_count()}
     for env in options.envs:
-        rates: dict[int, float] = {}
-        for n in options.workers:
-            rates[n], held = alone(time_practice, env, n)
-            ratio = {"beside_none": round(rates[n] / rates[0], 3)} if 0 in rates else {}
-            if n > 1 and 1 in rates:
-                ratio["beside_one"] = round(rates[n] / rates[1], 3)
-            keep(env, "practise", f"workers/{n}", rates[n], "steps/s", **ratio, **cores)
-            keep(env, "driver memory", f"workers/{n}", held, "MB")
-        size, rate = alone(time_merging, env)
-        keep(env, "batch", "ap", size, "bytes", steps=N_STEPS)
-        keep(env, "merging", "ap", rate, "steps/s")
-        for kind in ("here", "ray") if env == LARGE else ("here", "subproc", "ray"):
-            keep(env, "stepping", kind, alone(time_steps, env, kind), "steps/s", **cores)
+        for part in options.parts:
+            PARTS[part](env, options.workers)
 
+
+def measure_practice(env: str, workers: list[int]) -> None:
+    rates: dict[int, float] = {}
+    for n in workers:
+        rates[n], held = alone(time_practice, env, n)
+        beside = {f"beside_{i}": round(rates[n] / rates[i], 3) for i in (0, 1) if i in rates}
+        keep(env, "practise", f"workers/{n}", rates[n], "steps/s", **beside, cores=os.cpu_count())
+        keep(env, "driver memory", f"workers/{n}", held, "MB")
+
+
+def measure_merging(env: str, workers: list[int]) -> None:
+    size, rate = alone(time_merging, env)
+    keep(env, "batch", "ap", size, "bytes", steps=N_STEPS)
+    keep(env, "merging", "ap", rate, "steps/s")
+
+
+def measure_steps(env: str, workers: list[int]) -> None:
+    kinds = ("here", "ray") if env == LARGE else ("here", "subproc", "ray")
+    for n_envs in STEPPED[env]:
+        for kind in kinds:
+            rate = alone(time_steps, env, kind, n_envs)
+            keep(env, f"stepping {n_envs}", kind, rate, "steps/s", cores=os.cpu_count())
+
+
+PARTS = {"practise": measure_practice, "merging": measure_merging, "stepping": measure_steps}
 
 if __name__ == "__main__":
     main()

@@ -58,8 +58,10 @@ class Shard:
         return self.venv.reset(), self.venv.reset_infos
 
     def step(self, actions: Any) -> tuple[Any, ...]:
-        """What SB3 wants of a step, and the infos of episodes that began."""
-        return *self.venv.step(actions), self.venv.reset_infos
+        """What SB3 wants of a step, and the infos of episodes that began, if any did."""
+        observations, rewards, dones, infos = self.venv.step(actions)
+        begun = self.venv.reset_infos if dones.any() else None
+        return observations, rewards, dones, infos, begun
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Any other method."""
@@ -159,9 +161,11 @@ class RayVecEnv(VecEnv):
         parts = []
         for i, answer in enumerate(self._waiting):
             try:
-                *part, self.reset_infos[self._rows[i]] = self._get(answer)
+                *part, begun = self._get(answer)
             except self._lost as error:
-                *part, self.reset_infos[self._rows[i]] = self._cut(i, error)
+                *part, begun = self._cut(i, error)
+            if begun is not None:
+                self.reset_infos[self._rows[i]] = begun
             parts.append(part)
         observations, rewards, dones, infos = zip(*parts, strict=True)
         self._last = joined(observations)

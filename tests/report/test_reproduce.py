@@ -256,6 +256,9 @@ def test_every_stage_calls_a_script_with_options_that_it_has(scale):
     assert len({one.name for one in stages}) == len(stages)
     for one in stages:
         text = (ROOT / "benchmarks" / one.script).read_text()
+        if "add_arguments(parser" in text:
+            text += (ROOT / "benchmarks" / "cells.py").read_text()
+        assert ("<ray>" in one.arguments) == ("run_cells(" in text)
         for option in re.findall(r"(?<!\S)--[a-z-]+", one.arguments):
             assert f'"{option}"' in text, f"{one.script} has no {option}"
 
@@ -271,3 +274,10 @@ def test_seeds_jobs_and_the_folder_are_filled_in():
     command = one.command(Path("/a folder"), seeds=[0, 1], jobs=3)
     assert " ".join(command[:-1]) == "x.py --seeds 0 1 --n 2 -j 3 --to"
     assert command[-1] == "/a folder/{seed}.zip"
+
+
+def test_where_the_workers_are_is_filled_in():
+    one = Stage("x", "x.py", "--jobs <jobs> <ray> --n 1", 1)
+    where = {"out": Path("out"), "seeds": [0], "jobs": 3}
+    assert one.command(**where) == ["x.py", "--jobs", "3", "--n", "1"]
+    assert one.command(**where, ray="a:1")[3:] == ["--ray", "a:1", "--n", "1"]

@@ -86,6 +86,7 @@ def import_ray() -> Any:
 def _start(ray: Any, n_workers: int) -> None:
     """A cluster of this machine; whoever has not its token, which Ray keeps, is refused."""
     ray.init(
+        address=LOCAL,
         num_cpus=max(n_workers, os.cpu_count() or 1),
         include_dashboard=False,
         object_store_memory=STORE_BYTES,

@@ -329,7 +329,8 @@ class AttributePlannerAgent:
         )
         if checkpoint is not None:
             storage.check_target(checkpoint)
-        self.trained_in = origin(self.env)
+        if not isinstance(self.env, SpacesOnly):  # workers have environments, where it has none
+            self.trained_in = origin(self.env)
         if reset_num_timesteps:
             self.steps_practised = 0
             self.outcomes.start_epoch(self.options.decay)

@@ -39,6 +39,7 @@ class Workers:
         self._idle: list[Any] = []
         self._starting: dict[Any, Any] = {}
         self._busy: dict[Any, tuple[Any, int, float]] = {}
+        self._alive = time.monotonic()
         for _ in range(n_workers):
             self._start()
 
@@ -62,11 +63,14 @@ class Workers:
         """The number of each job and what ``work(*job)`` gave, as they are done, each once.
 
         Raises:
-            InvalidEnvironment: If a job fails again and again, with what its worker raised.
+            InvalidEnvironment: If a job fails again and again, with what its worker raised, or if
+                no worker could be started for as long as one may be silent.
         """
         waiting, errors, deaths = deque(range(len(jobs))), Counter[int](), Counter[int]()
         n_left = len(jobs)
+        self._alive = time.monotonic()
         while n_left:
+            self._check_that_one_works()
             while waiting and self._idle:
                 worker, number = self._idle.pop(), waiting.popleft()
                 answer = worker.work.remote(*jobs[number])
@@ -105,6 +109,15 @@ class Workers:
                 found.append((number, None, error))
                 self._idle.append(worker)
         return found + self._silent()
+
+    def _check_that_one_works(self) -> None:
+        if self._busy or self._idle:
+            self._alive = time.monotonic()
+        elif time.monotonic() - self._alive > self._timeout:
+            raise InvalidEnvironment(
+                f"no worker could be started for {self._timeout:g} seconds; what was done before "
+                "is kept. See whether the cluster's machines are there: ray status."
+            )
 
     def _silent(self) -> list[tuple[int, Any, Exception | None]]:
         """Jobs of workers that have not answered for too long; others take their place."""

@@ -131,12 +131,14 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
     hops.action_space.seed(seed)
     hops.seed(seed)
     hops.notes = notes = PracticeNotes(agent.attribute_space)
-    observations: Any = hops.reset()
-    for i in range(n_steps):
-        _renew_noise(agent.low_level, i, hops.num_envs)
-        actions, _ = agent.low_level.predict(observations, deterministic=False)
-        observations, _, _, _ = hops.step(actions)
-    hops.notes = None
+    try:
+        observations: Any = hops.reset()
+        for i in range(n_steps):
+            _renew_noise(agent.low_level, i, hops.num_envs)
+            actions, _ = agent.low_level.predict(observations, deterministic=False)
+            observations, _, _, _ = hops.step(actions)
+    finally:
+        hops.notes = None
     hops.take_tally()  # whoever takes this in tallies it
     return Practised(
         counts=notes.counts.to_arrays(),

@@ -18,7 +18,7 @@ import pytest
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.copies import CopiesVecEnv, joined
-from gym_attrplan.agent.remote import RayVecEnv, cluster
+from gym_attrplan.agent.remote import RayVecEnv, batches, cluster
 from gym_attrplan.agent.remote.batches import Workers
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment, InvalidOption
@@ -152,6 +152,17 @@ def test_a_cluster_that_is_not_there(address, message):
         cluster.connect(address)
 
 
+def test_a_cluster_of_other_versions(monkeypatch):
+    def refuse(**_):
+        raise RuntimeError("Version mismatch: The cluster was started with: Ray: 1.0, Python: 2.7.")
+
+    monkeypatch.setattr(cluster.socket, "create_connection", unittest.mock.MagicMock())
+    monkeypatch.setattr(ray, "init", refuse)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(InvalidOption, match=r"Ray: 1\.0, Python: 2\.7.*Install the same ones"):
+        cluster.connect("127.0.0.1:6379")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -232,14 +243,16 @@ class Nobody:
     wait = staticmethod(lambda refs, num_returns, timeout: ([], refs))
 
 
-def test_workers_that_never_start_are_not_waited_for_forever():
+def test_workers_that_never_start_are_not_waited_for_forever(monkeypatch):
+    monkeypatch.setattr(batches, "START_SECONDS", 0.0)
+
     def make():
         worker = unittest.mock.MagicMock()
         worker.is_ready.remote = lambda: object()
         return worker
 
     with (
-        Workers(Nobody(), make, 2, timeout=0.05) as workers,
+        Workers(Nobody(), make, 2, timeout=60.0) as workers,
         pytest.raises(InvalidEnvironment, match=r"no worker could be started .* ray status"),
     ):
         list(workers.run([(1,)]))
@@ -318,6 +331,26 @@ def test_twenty_kills_and_a_lost_node_are_not_missed(nodes, alone):
     assert counted(agent) == counted(make_agent().practise(20 * TOTAL, **SMALL))
 
 
+class Sleeper:
+    """Falls asleep over the first job that it ever gets."""
+
+    def is_ready(self):
+        return True
+
+    def work(self, marks):
+        first = Path(marks) / "first"
+        if not first.exists():
+            first.touch()
+            time.sleep(3_600)
+        return "awake"
+
+
+def test_a_silent_worker_counts_as_dead(nodes, tmp_path):
+    actor = ray.remote(num_cpus=1)(Sleeper)
+    with Workers(ray, actor.remote, 1, timeout=1.0) as workers:
+        assert list(workers.run([(str(tmp_path),)])) == [(0, "awake")]
+
+
 BENCHMARK = """
 import argparse, os, signal, sys
 from pathlib import Path
@@ -391,6 +424,26 @@ def test_a_driver_that_was_killed_goes_on(tmp_path):
     subprocess.run([*command, "again"], env=env, check=True, timeout=600)
     agent = AttributePlannerAgent.load(path)
     assert counted(agent) == counted(make_agent().practise(10 * TOTAL, **SMALL))
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_workers_and_keeps_the_rounds(tmp_path):
+    script, path = tmp_path / "driver.py", tmp_path / "agent.zip"
+    script.write_text(DRIVER)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    others = set(pids("PracticeWorker"))
+    driver = subprocess.Popen(
+        [sys.executable, str(script), str(path), str(100 * TOTAL)], env=env, stderr=subprocess.PIPE
+    )
+    while not path.exists():
+        assert driver.poll() is None
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in driver.communicate(timeout=120)[1]
+    assert AttributePlannerAgent.load(path).steps_practised > 0
+    while left := set(pids("PracticeWorker")) - others:  # they end a moment after they are told to
+        time.sleep(0.2)
+    assert not left
 
 
 def test_a_batch_that_fails_again_and_again_says_why_and_keeps_the_rounds_before(nodes):

@@ -16,6 +16,9 @@ MAX_ERRORS = 2
 MAX_DEATHS = 10
 """So often a batch is tried again after the death of its worker."""
 
+START_SECONDS = 120.0
+"""So long workers may take to start, if nobody is at work meanwhile."""
+
 _PATIENCE = 1.0
 """Seconds between two looks at who has been silent for too long."""
 
@@ -64,7 +67,7 @@ class Workers:
 
         Raises:
             InvalidEnvironment: If a job fails again and again, with what its worker raised, or if
-                no worker could be started for as long as one may be silent.
+                no worker could be started for :data:`START_SECONDS`.
         """
         waiting, errors, deaths = deque(range(len(jobs))), Counter[int](), Counter[int]()
         n_left = len(jobs)
@@ -113,9 +116,9 @@ class Workers:
     def _check_that_one_works(self) -> None:
         if self._busy or self._idle:
             self._alive = time.monotonic()
-        elif time.monotonic() - self._alive > self._timeout:
+        elif time.monotonic() - self._alive > START_SECONDS:
             raise InvalidEnvironment(
-                f"no worker could be started for {self._timeout:g} seconds; what was done before "
+                f"no worker could be started for {START_SECONDS:g} seconds; what was done before "
                 "is kept. See whether the cluster's machines are there: ray status."
             )
 

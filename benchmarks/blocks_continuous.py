@@ -10,7 +10,6 @@ physics itself as the judge of single drops, on fewer tasks, since each judgemen
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from blocks_table import print_table
+from cells import add_arguments, run_cells
 from fair import better, both_ways
 from ledger import append, measured_since
 from scipy.spatial.transform import Rotation
@@ -214,7 +214,7 @@ def main() -> None:
     parser.add_argument("--agents", default="runs/continuous-{seed}.zip", help="their files")
     parser.add_argument("--again", action="store_true", help="also what was measured before")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=2, help="processes that evaluate")
+    add_arguments(parser, jobs=2)
     parser.add_argument("--worlds", type=int, default=8, help="processes that drop blocks")
     options = parser.parse_args()
     methods = ["ceiling"] if options.ceiling else options.methods
@@ -232,8 +232,7 @@ def main() -> None:
             for task in options.tasks
             if options.again or not is_done(file, method, task, options.n_tasks, seed)
         ]
-        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-            pool.starmap(run, jobs, chunksize=1)
+        run_cells(run, jobs, options)
     print_table(ENV_ID, [options.budget], suite=SUITE)
 
 

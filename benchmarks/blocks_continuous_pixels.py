@@ -17,7 +17,6 @@ word on features of pictures; the true attributes only score.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ import numpy as np
 import torch
 from blocks_continuous import ENV_ID, METHODS, N_WORLDS, RULES, SUITE, TASKS, is_done, measure
 from blocks_table import print_table
+from cells import add_arguments, run_cells
 from gymnasium import spaces
 from ledger import append, measured_since
 from rich.progress import track
@@ -262,7 +262,7 @@ def main() -> None:
     parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--folder", type=Path, default=Path("runs/pixels"))
     parser.add_argument("--device", default="auto", help="of training; evaluation uses the CPU")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that evaluate")
+    add_arguments(parser, jobs=1)
     options = parser.parse_args()
     stages = STAGES[: STAGES.index(options.until) + 1]
     for seed in options.seeds:
@@ -279,8 +279,7 @@ def main() -> None:
             for task in options.tasks
             if not is_done(run.files["agent"], method, task, options.n_tasks, seed, **which)
         ]
-        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-            pool.starmap(run.task, jobs, chunksize=1)
+        run_cells(run.task, jobs, options)
     if options.until == "tasks":
         print_table(ENV, [options.budget], suite=SUITE)
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import product
 from typing import Any
 
 import gymnasium as gym
 import torch
+from cells import add_arguments, run_cells
 from fair import better, both_ways
 from ledger import append
 from stable_baselines3.common.env_util import make_vec_env
@@ -78,10 +80,10 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-tasks", type=int, default=500)
     parser.add_argument("--device", default="auto")
+    add_arguments(parser, jobs=1)
     options = parser.parse_args()
-    for budget in options.budgets:
-        for seed in options.seeds:
-            run(budget, seed, options.n_tasks, options.device)
+    how = options.n_tasks, options.device
+    run_cells(run, [(*one, *how) for one in product(options.budgets, options.seeds)], options)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import json
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,15 +39,20 @@ def add_arguments(parser: argparse.ArgumentParser, *, jobs: int) -> None:
 
 
 class CellWorker:
-    """Runs cells.
+    """Runs cells as if it were the benchmark's own process, but for what it writes.
 
     Args:
         arguments: The benchmark's command line, which its lines name.
-        commit: The code that they are measured with.
+        folder: Where it was called.
+        results: The ledger, to read, where it can be seen from here.
+        commit: The code that figures are measured with.
     """
 
-    def __init__(self, arguments: list[str], commit: str) -> None:
+    def __init__(self, arguments: list[str], folder: str, results: Path, commit: str) -> None:
         sys.argv = arguments
+        if os.path.isdir(folder):
+            os.chdir(folder)
+        ledger.RESULTS = results
         os.environ["GIT_COMMIT"] = commit
 
     def is_ready(self) -> bool:
@@ -57,10 +61,8 @@ class CellWorker:
 
     def work(self, function: Callable[..., Any], cell: tuple[Any, ...]) -> tuple[Any, Lines]:
         """What the function gives, and the lines that it leaves, by file."""
-        with tempfile.TemporaryDirectory() as folder:
-            ledger.RESULTS = Path(folder)
-            answer = function(*cell)
-            return answer, {path.name: path.read_text() for path in Path(folder).iterdir()}
+        ledger.collected = lines = {}
+        return function(*cell), lines
 
 
 def run_cells(
@@ -73,7 +75,7 @@ def run_cells(
     n_workers = max(1, min(options.jobs, len(cells)))
     ray = connect(options.ray, n_workers=n_workers)
     actor = ray.remote(num_cpus=1)(CellWorker)
-    about = (sys.argv, ledger.commit())
+    about = (sys.argv, os.getcwd(), ledger.RESULTS.resolve(), ledger.commit())
     answers: dict[int, Any] = {}
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     columns += [TimeRemainingColumn(), TextColumn("{task.fields[rate]}")]

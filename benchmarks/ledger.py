@@ -22,6 +22,9 @@ from typing import Any
 from gym_attrplan.report.results import Results, read_changes, read_lines
 
 RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
+collected: dict[str, str] | None = None
+"""Where lines go that somebody else is to write, by file; None where they are written here."""
+
 PACKAGES = (
     "torch",
     "stable-baselines3",
@@ -77,7 +80,11 @@ def append(
 
 
 def add_lines(lines: dict[str, str]) -> None:
-    """Append whole lines to files of the ledger, by their names."""
+    """Append whole lines to files of the ledger, by their names; or keep them for who collects."""
+    if collected is not None:
+        for name, text in lines.items():
+            collected[name] = collected.get(name, "") + text
+        return
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name, text in lines.items():
         # What a killed run left half written becomes a line of its own, which readers drop.

@@ -22,12 +22,14 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 import torch
+from cells import add_arguments, run_cells
 from ledger import append
 
 from gym_attrplan import (
@@ -154,6 +156,7 @@ def solve(
 def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
     """Learn from a log, try every task, and append a line for each."""
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", module="gymnasium")
     data, told = read_data(args.data, world, seed, args.n_steps), WORLDS[world]
     if method == "ap_found":
         found = FoundAttributes.find(data["observations"])
@@ -194,12 +197,11 @@ def main() -> None:
     parser.add_argument("--n-steps", type=int, default=100_000, help="of the log to learn from")
     parser.add_argument("--n-episodes", type=int, default=20, help="of each of the five tasks")
     parser.add_argument("--device", default="cpu")
+    add_arguments(parser, jobs=1)
     args = parser.parse_args()
-    warnings.filterwarnings("ignore", module="gymnasium")
-    for world in args.worlds:
-        for seed in args.seeds:
-            for method in args.methods:
-                run(args, world, method, seed)
+    chosen = product(args.worlds, args.seeds, args.methods)
+    cells = [(args, world, method, seed) for world, seed, method in chosen]
+    run_cells(run, cells, args)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import gymnasium as gym
 import gymnasium_robotics  # noqa: F401  registers its environments
 import minigrid  # noqa: F401  registers its environments
 import torch
+from cells import add_arguments, run_cells
 from fair import better, both_ways
 from gymnasium import spaces
 from gymnasium.wrappers import FilterObservation
@@ -234,6 +235,7 @@ def our_seconds(env_id: str, budget: int, seed: int) -> float:
 
 def run(env_id: str, method: str, budget: int, seed: int, n_tasks: int, device: str) -> None:
     """Train and evaluate; each figure is a line of the ledger."""
+    torch.set_num_threads(1)
     begun = time.perf_counter()
     model = train(env_id, method, budget, seed, device)
     seconds = round(time.perf_counter() - begun, 1)
@@ -290,17 +292,19 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-tasks", type=int, default=500)
     parser.add_argument("--device", default="cpu", help="torch's, such as cuda")
+    add_arguments(parser, jobs=1)
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    cells = []
     for env_id in options.env:
         discrete = isinstance(make_worlds(env_id, 1).action_space, spaces.Discrete)
         cannot = SAC if discrete else DQN
+        budget = options.budget or WORLDS[env_id].budget
         for method in options.method:
             if method in RIVALS and RIVALS[method][0] is cannot:
                 continue
-            for seed in options.seeds:
-                budget = options.budget or WORLDS[env_id].budget
-                run(env_id, method, budget, seed, options.n_tasks, options.device)
+            how = options.n_tasks, options.device
+            cells += [(env_id, method, budget, seed, *how) for seed in options.seeds]
+    run_cells(run, cells, options)
     print_table()
 
 

@@ -101,7 +101,7 @@ def _blocks(
 def _continuous(budget: int, methods: str, how: str, *, seconds: float) -> Stage:
     promise = Promise("blocks_continuous", budget, [CONTINUOUS], BLOCK_TASKS, methods.split())
     arguments = (
-        f"--budget {budget} --methods {methods} {how} --seeds <seeds> --jobs <jobs> "
+        f"--budget {budget} --methods {methods} {how} --seeds <seeds> --jobs <jobs> <ray> "
         f"--worlds <jobs> --agents '<out>/agents/continuous-{{seed}}-{budget}.zip'"
     )
     return Stage("blocks-continuous", "blocks_continuous.py", arguments, seconds, (promise,))

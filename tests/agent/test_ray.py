@@ -15,6 +15,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
+from stable_baselines3 import PPO
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.copies import CopiesVecEnv, joined
@@ -233,6 +234,9 @@ def test_workers_see_what_one_process_sees(nodes):
         assert same(here.reset_infos, remote.reset_infos)
     assert remote.get_attr("terminate_on_success", [4, 1]) == [True, True]
     assert not remote.has_attr("no_such_thing")
+    PPO("MultiInputPolicy", remote, n_steps=16, batch_size=96).learn(96)
+    agent = AttributePlannerAgent("MultiInputPolicy", remote, seed=0).learn(600)
+    assert agent.counts.n_edges > 0
     remote.close()
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest.mock
+from functools import partial
 from pathlib import Path
 
 import gymnasium as gym
@@ -102,28 +105,25 @@ def pids(name):
     return found
 
 
-class Killer:
-    """Kills so many workers, one after another, at random moments."""
+class Mortal(gym.Wrapper):
+    """Kills its process at random moments, until so many have died."""
 
-    def __init__(self, n_kills):
-        self.killed = 0
-        self._thread = threading.Thread(target=self._kill, args=(n_kills,), daemon=True)
+    def __init__(self, env, marks, n_deaths, chance):
+        super().__init__(env)
+        self._marks = [Path(marks) / str(i) for i in range(n_deaths)]
+        self._chance = chance
 
-    def __enter__(self):
-        self._thread.start()
-        return self
+    def step(self, action):
+        if random.SystemRandom().random() < self._chance:
+            for mark in self._marks:
+                with contextlib.suppress(FileExistsError):
+                    mark.touch(exist_ok=False)
+                    os.kill(os.getpid(), signal.SIGKILL)
+        return self.env.step(action)
 
-    def __exit__(self, *_):
-        self._thread.join(timeout=600)
 
-    def _kill(self, n_kills):
-        rng = np.random.default_rng(0)
-        while self.killed < n_kills:
-            time.sleep(rng.uniform(0.0, 0.6))
-            alive = pids("PracticeWorker")
-            if alive:
-                os.kill(int(rng.choice(alive)), signal.SIGKILL)
-                self.killed += 1
+def make_mortal(marks, n_deaths, chance):
+    return with_attributes(Mortal(gym.make("Taxi-v4"), marks, n_deaths, chance))
 
 
 # --- without a cluster --------------------------------------------------------------------------
@@ -315,23 +315,23 @@ def test_more_workers_than_processors_are_refused(nodes):
 # --- practice -----------------------------------------------------------------------------------
 
 
-def test_four_workers_count_what_one_counts_though_two_are_killed(nodes, alone):
-    with Killer(2) as killer:
-        agent = make_agent().practise(TOTAL, workers=4, **SMALL)
-    assert killer.killed == 2
+def test_four_workers_count_what_one_counts_though_two_are_killed(nodes, alone, tmp_path):
+    make_env = partial(make_mortal, tmp_path, n_deaths=2, chance=0.01)
+    agent = make_agent().practise(TOTAL, workers=4, make_env=make_env, **SMALL)
+    assert len(list(tmp_path.iterdir())) == 2
     assert counted(agent) == alone
 
 
 @pytest.mark.slow
-def test_twenty_kills_and_a_lost_node_are_not_missed(nodes, alone):
+def test_twenty_kills_and_a_lost_node_are_not_missed(nodes, tmp_path):
     extra = nodes.add_node(num_cpus=2, object_store_memory=80 * 2**20)
     nodes.wait_for_nodes()
-    with Killer(20) as killer:
-        lost = threading.Timer(20.0, nodes.remove_node, [extra], {"allow_graceful": False})
-        lost.start()
-        agent = make_agent().practise(20 * TOTAL, workers=4, **SMALL)
-        lost.join()
-    assert killer.killed == 20
+    make_env = partial(make_mortal, tmp_path, n_deaths=20, chance=0.0005)
+    lost = threading.Timer(10.0, nodes.remove_node, [extra], {"allow_graceful": False})
+    lost.start()
+    agent = make_agent().practise(20 * TOTAL, workers=4, make_env=make_env, **SMALL)
+    lost.join()
+    assert len(list(tmp_path.iterdir())) == 20
     assert counted(agent) == counted(make_agent().practise(20 * TOTAL, **SMALL))
 
 

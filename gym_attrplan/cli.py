@@ -217,10 +217,7 @@ def _train(options: argparse.Namespace) -> None:
             "say how long to train, --total-timesteps or in the config, or what from, --from-log, "
             "or how long to --practise."
         )
-    if (options.workers or options.ray) and options.practise is None:
-        raise InvalidOption("workers practise: say how long with --practise STEPS.")
-    if options.ray and not options.workers:
-        raise InvalidOption(f"say how many --workers practise on {options.ray}.")
+    _check_workers(options)
     venv = as_vec_env(
         options.env,
         n_envs=config.get("n_envs") if options.n_envs is None else options.n_envs,
@@ -240,26 +237,39 @@ def _train(options: argparse.Namespace) -> None:
     logs = options.tensorboard_log or agent.options.tensorboard_log
     if logs:  # to the folder alone: tables on the screen would tear the bars apart
         agent.set_logger(configure_logger(0, logs, "AttributePlanner"))
-    interval = 1 if logs else None
-    bar = not options.no_progress
     try:
-        if options.from_log is not None:
-            agent.learn_from(options.from_log, progress_bar=bar)
-        if total is not None:
-            agent.learn(int(total), progress_bar=bar, log_interval=interval)
-        if options.practise is not None:
-            agent.practise(
-                options.practise,
-                options.workers,
-                address=options.ray,
-                checkpoint=options.save,
-                log_interval=interval,
-                progress_bar=bar,
-            )
+        _teach(agent, options, total, log_interval=1 if logs else None)
     except KeyboardInterrupt:
         print("interrupted; what was learned is kept", file=sys.stderr)
     agent.save(options.save)
     print(f"saved {options.save}")
+
+
+def _check_workers(options: argparse.Namespace) -> None:
+    if (options.workers or options.ray) and options.practise is None:
+        raise InvalidOption("workers practise: say how long with --practise STEPS.")
+    if options.ray and not options.workers:
+        raise InvalidOption(f"say how many --workers practise on {options.ray}.")
+
+
+def _teach(
+    agent: Any, options: argparse.Namespace, total: int | None, *, log_interval: int | None
+) -> None:
+    """From a log, in the environment, and by practice, as far as each was asked for."""
+    bar = not options.no_progress
+    if options.from_log is not None:
+        agent.learn_from(options.from_log, progress_bar=bar)
+    if total is not None:
+        agent.learn(int(total), progress_bar=bar, log_interval=log_interval)
+    if options.practise is not None:
+        agent.practise(
+            options.practise,
+            options.workers,
+            address=options.ray,
+            checkpoint=options.save,
+            log_interval=log_interval,
+            progress_bar=bar,
+        )
 
 
 def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:

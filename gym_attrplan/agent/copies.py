@@ -105,18 +105,24 @@ class CopiesVecEnv(DummyVecEnv):
             first += share.num_envs
         steps = [self._pool.submit(share.step_wait) for share in self._shares]
         wait(steps)  # also the others of one that fails: nobody steps while they are closed
-        observations, rewards, dones, infos = zip(*(step.result() for step in steps), strict=True)
+        parts = [step.result() for step in steps]
         self.reset_infos = [info for share in self._shares for info in share.reset_infos]
-        return (
-            joined(observations),
-            np.concatenate(rewards),
-            np.concatenate(dones),
-            [info for some in infos for info in some],
-        )
+        return joined_steps(parts)
 
 
 def _itself(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     return env
+
+
+def joined_steps(parts: Sequence[Sequence[Any]]) -> VecEnvStepReturn:
+    """What came of a step in several batches as that of one."""
+    observations, rewards, dones, infos = zip(*parts, strict=True)
+    return (
+        joined(observations),
+        np.concatenate(rewards),
+        np.concatenate(dones),
+        [info for some in infos for info in some],
+    )
 
 
 def joined(parts: Sequence[Any]) -> Any:

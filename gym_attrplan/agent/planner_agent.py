@@ -329,17 +329,17 @@ class AttributePlannerAgent:
         )
         if checkpoint is not None:
             storage.check_target(checkpoint)
-        if not isinstance(self.env, SpacesOnly):  # workers have environments, where it has none
-            self.trained_in = origin(self.env)
-        if reset_num_timesteps:
-            self.steps_practised = 0
-            self.outcomes.start_epoch(self.options.decay)
         working = working_here(self)
         if workers:
             recipe = Recipe.of(self, make_env)
             working = working_in(recipe, workers, address=address, timeout=timeout)
         self._navigator = None
         with make_progress_bar(progress_bar) as progress, endless_goals(self.env), working as run:
+            if not isinstance(self.env, SpacesOnly):  # workers have environments where it has none
+                self.trained_in = origin(self.env)
+            if reset_num_timesteps:
+                self.steps_practised = 0
+                self.outcomes.start_epoch(self.options.decay)
             for i, figures in enumerate(rounds.run(self, total_timesteps, run, progress), start=1):
                 for name, value in figures.items():
                     self.logger.record(f"practise/{name}", value)

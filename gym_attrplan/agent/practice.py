@@ -15,7 +15,7 @@ from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
-from gym_attrplan.agent.practice_notes import Hops, PracticeNotes
+from gym_attrplan.agent.practice_notes import EndedHops, PracticeNotes
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.trail import with_trail
 from gym_attrplan.attributes.space import FREE, IntArray
@@ -206,12 +206,12 @@ class PracticeVecEnv(HopJudge):
         if not len(rows):
             return
         parts: Any = (self._starts, self._goals, ends, made, self._n_steps, ended)
-        self._count_hops(Hops(*(part[rows] for part in parts)))
+        self._count_hops(EndedHops(*(part[rows] for part in parts)))
         if self._attempts is not None:
             begun = {key: part[rows] for key, part in self._start_rows.items()}
             self._attempts.add_rows(begun, reached=made[rows])
 
-    def _count_hops(self, hops: Hops) -> None:
+    def _count_hops(self, hops: EndedHops) -> None:
         starts, changes, ends, made, n_steps, over = hops
         self.outcomes.record(starts, changes, ends, made=made, n_steps=n_steps, over=over)
         self.lengths.add(n_steps[made])
@@ -219,7 +219,7 @@ class PracticeVecEnv(HopJudge):
         if self.notes is not None:
             self.notes.note_hops(hops)
 
-    def take_in(self, counts: TransitionCounts, hops: Hops, seen: BoolArray) -> None:
+    def take_in(self, counts: TransitionCounts, hops: EndedHops, seen: BoolArray) -> None:
         """Count what was practised elsewhere, as if it had been here.
 
         Args:

@@ -12,7 +12,7 @@ from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph import TransitionCounts
 
 
-class Hops(NamedTuple):
+class EndedHops(NamedTuple):
     """Hops that have ended, as :meth:`HopOutcomes.record` takes them; ``(n, …)`` each."""
 
     starts: IntArray
@@ -36,13 +36,13 @@ class PracticeNotes:
     def __init__(self, space: AttributeSpace) -> None:
         self.counts = TransitionCounts(space)
         nobody, nothing = np.zeros((0, len(space)), space.dtype), np.zeros(0, np.bool_)
-        self._hops = [Hops(nobody, nobody, nobody, nothing, np.zeros(0, np.int64), nothing)]
+        self._hops = [EndedHops(nobody, nobody, nobody, nothing, np.zeros(0, np.int64), nothing)]
 
-    def note_hops(self, hops: Hops) -> None:
+    def note_hops(self, hops: EndedHops) -> None:
         """Hops that have just ended."""
         self._hops.append(hops)
 
-    def hops(self) -> Hops:
+    def hops(self) -> EndedHops:
         """All of them."""
         columns: Any = zip(*self._hops, strict=True)
-        return Hops(*(np.concatenate(parts) for parts in columns))
+        return EndedHops(*(np.concatenate(parts) for parts in columns))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
+from testing_env import same
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent import copies
@@ -23,15 +24,6 @@ def make_taxi():
 
 def make_cartpole():
     return gym.make("CartPole-v1", max_episode_steps=12)
-
-
-def same(one, other):
-    """Whether two nested answers hold the same numbers."""
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(same, one, other))
-    return np.array_equal(one, other)
 
 
 @pytest.fixture

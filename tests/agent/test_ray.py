@@ -19,6 +19,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from stable_baselines3 import PPO
+from testing_env import same
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.copies import CopiesVecEnv, joined
@@ -83,14 +84,6 @@ def alone():
     agent = make_agent().practise(TOTAL, **SMALL)
     assert agent.counts.n_edges > 20
     return counted(agent)
-
-
-def same(one, other):
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(same, one, other))
-    return np.array_equal(one, other)
 
 
 def pids(name):
@@ -170,6 +163,8 @@ def test_a_cluster_of_other_versions(monkeypatch):
         ({"total_timesteps": 0}, "total_timesteps is at least 1"),
         ({"batch_steps": 0}, "batch_steps is at least 1"),
         ({"round_batches": -1}, "round_batches is at least 1"),
+        ({"workers": -1}, "workers is a number from 0 on"),
+        ({"workers": 1, "timeout": 0.0}, "timeout one above 0"),
         ({"checkpoint": "/proc/no/such"}, "cannot be saved"),
     ],
 )
@@ -285,7 +280,7 @@ def test_a_lost_worker_is_replaced_and_told_what_it_was_told(nodes):
     venv.env_method("set_wrapper_attr", "terminate_on_success", False)
     venv.seed(1)
     seen = venv.reset()
-    (pid,) = {one for one in pids("Shard") if one == ray.get(venv._shards[1].pid.remote())}
+    pid = ray.get(venv._shards[1].__ray_call__.remote(lambda _: os.getpid()))
     os.kill(pid, signal.SIGKILL)
     with pytest.warns(UserWarning, match="a worker was lost"):
         _, rewards, dones, infos = venv.step(np.zeros(4, int))

@@ -88,7 +88,8 @@ class Workers:
                 if deaths[number] > MAX_DEATHS or errors[number] > MAX_ERRORS:
                     raise InvalidEnvironment(
                         f"batch {number} was tried {tried[number]} times in vain; what was done "
-                        f"before is kept. Its worker said: {error}"
+                        "before is kept. See whether it can be done in this process. Its worker "
+                        f"said: {error}"
                     ) from error
                 waiting.appendleft(number)
 

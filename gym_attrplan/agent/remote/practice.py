@@ -19,7 +19,7 @@ from gym_attrplan.agent.learned import Arrays, Learned, Learner
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.practice_notes import Hops, PracticeNotes
+from gym_attrplan.agent.practice_notes import EndedHops, PracticeNotes
 from gym_attrplan.agent.remote.batches import Workers
 from gym_attrplan.agent.remote.cluster import connect
 from gym_attrplan.agent.remote.vec_env import Maker, make_shard
@@ -54,7 +54,7 @@ class Practised(NamedTuple):
     """
 
     counts: Arrays
-    hops: Hops
+    hops: EndedHops
     seen: BoolArray
     episode_steps: int
     n_steps: int
@@ -270,7 +270,16 @@ def working_here(agent: Learner) -> Iterator[Run]:
 def working_in(
     recipe: Recipe, n_workers: int, *, address: str | None, timeout: float
 ) -> Iterator[Run]:
-    """Batches in Ray's workers, as they come."""
+    """Batches in Ray's workers, as they come.
+
+    Raises:
+        InvalidOption: If a number is out of range, or the cluster is not there or too small.
+    """
+    if n_workers < 1 or not timeout > 0:
+        raise InvalidOption(
+            f"workers is a number from 0 on, and timeout one above 0, in seconds; received "
+            f"{n_workers} and {timeout}."
+        )
     ray = connect(address, n_workers=n_workers)
     actor = ray.remote(num_cpus=1)(PracticeWorker)
     with Workers(ray, lambda: actor.remote(recipe), n_workers, timeout=timeout) as workers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -16,7 +15,7 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from gym_attrplan.agent.copies import CopiesVecEnv, joined
+from gym_attrplan.agent.copies import CopiesVecEnv, joined, joined_steps
 from gym_attrplan.agent.remote.cluster import connect
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
 from gym_attrplan.agent.worlds import make_worlds
@@ -40,10 +39,6 @@ class Shard:
     def __init__(self, make: Maker, n_envs: int) -> None:
         torch.set_num_threads(1)  # the worker's processor is what it has
         self.venv = make_shard(make, n_envs)
-
-    def pid(self) -> int:
-        """The worker's process."""
-        return os.getpid()
 
     def about(self) -> tuple[int, Any, Any]:
         """How many environments, and their spaces."""
@@ -167,14 +162,9 @@ class RayVecEnv(VecEnv):
             if begun is not None:
                 self.reset_infos[self._rows[i]] = begun
             parts.append(part)
-        observations, rewards, dones, infos = zip(*parts, strict=True)
-        self._last = joined(observations)
-        return (
-            self._last,
-            np.concatenate(rewards),
-            np.concatenate(dones),
-            [info for some in infos for info in some],
-        )
+        answer = joined_steps(parts)
+        self._last = answer[0]
+        return answer
 
     def close(self) -> None:
         """End the workers."""
@@ -275,7 +265,8 @@ class RayVecEnv(VecEnv):
                 sent = ask()
         raise InvalidEnvironment(
             f"worker {i} died {MAX_DEATHS} times in a row, or did not answer for {self._timeout:g} "
-            f"seconds: {reason}"
+            "seconds. See whether an environment can be made and stepped in this process. The "
+            f"last one said: {reason}"
         )
 
     def _replace(self, i: int) -> None:

@@ -342,6 +342,13 @@ def test_the_puzzles_equal_the_raw_results(size, ours, less, cloned):
     assert cloned == mean_of_tasks(world, "gcbc", 100_000)
 
 
+def test_the_docs_count_the_episodes_whose_lights_a_detector_read():
+    lines = [line for line in RESULTS.lines if line["method"] == "ap_detector"]
+    assert [line["task"] for line in lines] == [f"task {i}" for i in range(1, 5)]
+    n_solved, n_episodes = (sum(line[key] for line in lines) for key in ("successes", "n"))
+    assert f"solved {n_solved} of {n_episodes} episodes of the 4x4 puzzle (one seed" in LOGS
+
+
 @pytest.mark.parametrize(("steps", "solved"), SCENE)
 def test_the_scene_equals_the_raw_results(steps, solved):
     assert solved == mean_of_tasks("scene", "ap", int(steps.replace(",", "")))

@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.ledger import read
 
-README = Path(__file__).parent.parent / "README.rst"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.rst"
 
 
 def python_blocks(text: str) -> list[str]:
@@ -37,6 +38,14 @@ def test_the_two_commands_are_named():
     assert "make test" in text
 
 
+def test_it_is_short_and_its_links_lead_somewhere():
+    text = README.read_text()
+    assert len(text.splitlines()) <= 150
+    linked = re.findall(r"<(docs/.*?)>|image:: (docs/.*)", text)
+    assert len(linked) >= 9
+    assert all((ROOT / (page or picture)).exists() for page, picture in linked)
+
+
 def success_rates(method: str, env_id: str) -> str:
     lines = [line for line in read("grids") if (line["method"], line["env"]) == (method, env_id)]
     lines = [
@@ -49,6 +58,7 @@ def success_rates(method: str, env_id: str) -> str:
 @pytest.mark.parametrize("env_id", ["AttrSwitches-v0", "AttrCrafting-v0"])
 def test_the_headline_table_equals_the_raw_results(env_id):
     row = re.search(
-        rf"\* - ``{env_id}``: .*\n     - \*\*(.*)\*\*\n     - (.*)\n", README.read_text()
+        rf"\* - ``{env_id}``: .*\n     - \*\*(.*)\*\*\n     - (.*)\n",
+        (ROOT / "docs" / "results.rst").read_text(),
     )
     assert row.groups() == (success_rates("ap", env_id), success_rates("ap_paper", env_id))

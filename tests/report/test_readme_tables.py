@@ -1,4 +1,4 @@
-"""The README's tables and the figures in its sentences equal the raw results."""
+"""The tables of the README and of the results' page, and the figures in their sentences."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from gym_attrplan.report.results import Measured, Results, Source, read_changes,
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "results"
 RESULTS = Results.read(FOLDER)
+PAGE = (ROOT / "docs" / "results.rst").read_text()
 README = (ROOT / "README.rst").read_text()
 PERCENT = re.compile(r"([0-9]+\.[0-9])%")
 
@@ -98,11 +99,11 @@ DEFAULTS = [
 """What a newcomer gets: rows of the first table."""
 
 
-def row_of(label):
+def row_of(label, text=PAGE):
     """The cells beside a label in the first list-table that has it."""
-    found = re.search(rf"\* - {re.escape(label)}\n((?:     - .*\n)+)", README)
-    assert found, f"the README has no row {label!r}"
-    return re.findall(r"     - (.*)\n", found[1])
+    found = re.search(rf"\* - {re.escape(label)}\n((?:     -.*\n)+)", text)
+    assert found, f"there is no row {label!r}"
+    return re.findall(r"     - ?(.*)\n", found[1])
 
 
 def measured(text, source):
@@ -239,8 +240,8 @@ def test_other_peoples_environments_equal_the_raw_results(label, others):
     assert all(sorted(one.seeds) == [0, 1, 2] for one in (own, *best))
 
 
-def test_the_other_goals_lie_in_the_readmes_range(others):
-    found = re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", README)
+def test_the_other_goals_lie_in_the_pages_range(others):
+    found = re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", PAGE)
     count, low, high = map(int, found.groups())
     rates = []
     for world in others.WORLDS:
@@ -252,7 +253,7 @@ def test_the_other_goals_lie_in_the_readmes_range(others):
     assert max(rates) == high
 
 
-@pytest.mark.parametrize("file", ["README.rst", "docs/comparison.rst"])
+@pytest.mark.parametrize("file", ["docs/results.rst", "docs/comparison.rst"])
 def test_all_trainings_of_ppo_in_the_build_order_are_told(file):
     figure = RESULTS.find(Source("baselines", SMALL, "counts", "ppo/curriculum", 3_000_000))
     rates = sorted((100 * one["successes"] / one["n"] for one in figure.lines), reverse=True)
@@ -262,7 +263,7 @@ def test_all_trainings_of_ppo_in_the_build_order_are_told(file):
     assert f", {figure.percent:.1f}% in all." in text
 
 
-@pytest.mark.parametrize("file", ["README.rst", "docs/others.rst"])
+@pytest.mark.parametrize("file", ["docs/results.rst", "docs/others.rst"])
 def test_the_times_of_sac_and_ours_are_told(file):
     maze = Source("others", "PointMaze_Medium-v3", "task", budget=1_000_000)
     for method in ("sac_her", "ap"):
@@ -283,7 +284,7 @@ def before_and_after(source):
 
 
 CHANGED = {
-    "README.rst": [
+    "docs/results.rst": [
         Source("build_order", SMALL, "counts", "ap", 30_000_000),
         Source("blocks", BLOCKS, "four_stack", "ap", 1_000_000),
         Source("blocks_continuous", CONTINUOUS, "multi_step", "ap", 300_032),
@@ -291,7 +292,7 @@ CHANGED = {
         Source("others", "PointMaze_Medium-v3", "task", "ap", 1_000_000),
     ]
 }
-CHANGED["docs/comparison.rst"] = CHANGED["README.rst"][:-1]
+CHANGED["docs/comparison.rst"] = CHANGED["docs/results.rst"][:-1]
 
 
 @pytest.mark.parametrize("file", CHANGED)
@@ -305,20 +306,20 @@ def test_transitions_found_in_the_build_order_are_told():
         return RESULTS.find(Source("build_order", env, "edges", way, budget)).value
 
     small, large = (f"{edges(env, 'count_bonus', 30_000_000):,.0f}" for env in (SMALL, LARGE))
-    assert f"finds {small} and {large} transitions" in README
+    assert f"finds {small} and {large} transitions" in PAGE
     small, large = (
         f"{edges(env, 'count_bonus', 3_000_000) / edges(env, 'random', 3_000_000):.0f}"
         for env in (SMALL, LARGE)
     )
-    assert f"finds {small} and {large} times as many transitions" in README
+    assert f"finds {small} and {large} times as many transitions" in PAGE
     source = Source("build_order", None, "counts", "ap/random_exploration", 3_000_000)
     solved = [f"{RESULTS.find(replace(source, env=env)).percent:.1f}%" for env in (SMALL, LARGE)]
-    assert f"our agent solves {' and '.join(solved)}." in README
+    assert f"our agent solves {' and '.join(solved)}." in PAGE
 
 
 def test_the_training_of_ours_beside_the_rivals_of_the_build_order_is_told():
     beside = RESULTS.find(Source("baselines", SMALL, "counts", "ap", 3_000_000))
-    assert f"a third training of ours solved {beside.percent:.1f}%" in README
+    assert f"a third training of ours solved {beside.percent:.1f}%" in PAGE
     assert len(beside.lines) == 1
 
 
@@ -354,7 +355,7 @@ def test_the_scene_equals_the_raw_results(steps, solved):
     assert solved == mean_of_tasks("scene", "ap", int(steps.replace(",", "")))
 
 
-def test_the_readme_counts_the_episodes_of_all_puzzles():
+def test_the_page_counts_the_episodes_of_all_puzzles():
     lines = [line for line in RESULTS.lines if (line["suite"], line["method"]) == ("offline", "ap")]
     scene, puzzles = (
         [line for line in lines if line["env"].startswith(world) and line["budget"] == budget]
@@ -364,7 +365,7 @@ def test_the_readme_counts_the_episodes_of_all_puzzles():
     assert len(SCENE) == 2
     for some in (puzzles, scene):
         n_solved, n_episodes = (sum(line[key] for line in some) for key in ("successes", "n"))
-        assert f"{n_solved} of {n_episodes} episodes" in README
+        assert f"{n_solved} of {n_episodes} episodes" in PAGE
 
 
 def test_the_docs_count_the_tasks_with_six_blocks():
@@ -412,3 +413,45 @@ def test_what_messages_cost_is_told():
     assert f"it is {rate(32, 'here')}:" in MACHINES
     here, there = (rate(1_024, kind, LARGE) for kind in ("here", "ray"))
     assert f"{there} steps a second of 1,024 worlds instead of {here}" in MACHINES
+
+
+HEADLINES = {
+    "four blocks from pictures, 1M examples": (
+        Source("blocks", BLOCKS, "multi_step", "ap", 1_000_000),
+        Source("baselines", *_SEEN[:1], "multi_step", _SEEN[1], 1_000_000),
+    ),
+    "switches, up to 12 transitions, 2.4M steps": (
+        Source("grids", SWITCHES, "targets", "ap", 2_400_000),
+        Source("baselines", SWITCHES, "targets", "ppo/curriculum", 2_400_000),
+    ),
+    "build order, 3M steps": (
+        Source("defaults", SMALL, None, "ap", 3_000_000),
+        Source("baselines", SMALL, "counts", "ppo/curriculum", 3_000_000),
+    ),
+}
+
+
+@pytest.mark.parametrize("label", HEADLINES)
+def test_the_readmes_rows_equal_the_raw_results(label):
+    ours, rival, paper = row_of(label, README)
+    figures = [RESULTS.find(source).percent for source in HEADLINES[label]]
+    assert PERCENT.findall(ours + rival) == [f"{figure:.1f}" for figure in figures]
+    assert paper in PAGE
+
+
+def test_the_readmes_doorkey_row_is_one_of_the_page():
+    ours, rival, _ = row_of("MiniGrid DoorKey-8x8, 1M steps", README)
+    own, rivals = row_of("``MiniGrid-DoorKey-8x8-v0``, at the goal, 1M")
+    assert ours == own
+    assert rivals.startswith(f"{rival}, ")
+
+
+def test_the_readmes_puzzle_row_equals_the_raw_results():
+    ours, _, _ = row_of("OGBench puzzle 4x6, from a log of 100,000 steps", README)
+    assert PERCENT.findall(ours) == [mean_of_tasks("puzzle-4x6", "ap", 100_000)]
+
+
+def test_the_readme_counts_the_environments_that_reach_their_bar():
+    reached = [label for label in DEFAULTS if row_of(label)[0].startswith("**")]
+    assert (len(reached), len(DEFAULTS)) == (11, 16)
+    assert "eleven of sixteen environments reach the bar" in README

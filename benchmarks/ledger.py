@@ -21,6 +21,15 @@ from typing import Any
 
 from gym_attrplan.report.results import Results, read_changes, read_lines
 
+TEST_SEEDS = range(100)
+"""Seeds whose figures stand in tables."""
+
+TUNING_SEEDS = range(100, 200)
+"""Seeds that settings are chosen on; their figures go to the suites below."""
+
+CHOOSING = ("search", "tuning")
+"""Suites that no table of results reads."""
+
 RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
 collected: dict[str, str] | None = None
 """Where lines go that somebody else is to write, by file; None where they are written here."""
@@ -36,6 +45,18 @@ PACKAGES = (
     "pettingzoo",
     "ogbench",
 )
+
+
+def _suite_of(suite: str, seed: int | None) -> str:
+    if seed is None or (seed in TEST_SEEDS and suite not in CHOOSING):
+        return suite
+    if seed not in TUNING_SEEDS:
+        raise ValueError(
+            f"suite {suite!r} takes no figure of seed {seed}. Settings are chosen on seeds "
+            f"{TUNING_SEEDS[0]} to {TUNING_SEEDS[-1]}, figures reported of {TEST_SEEDS[0]} to "
+            f"{TEST_SEEDS[-1]}."
+        )
+    return suite if suite in CHOOSING else "tuning"
 
 
 def append(
@@ -54,8 +75,13 @@ def append(
 ) -> dict[str, Any]:
     """Append one figure to ``results/<suite>.jsonl`` and return the line as written.
 
-    ``n`` and ``successes`` hold a success rate, ``value`` and ``unit`` everything else.
+    ``n`` and ``successes`` hold a success rate, ``value`` and ``unit`` everything else. A figure
+    of a tuning seed goes to suite ``tuning``.
+
+    Raises:
+        ValueError: If the seed is of neither kind, or settings were to be chosen on a test seed.
     """
+    suite = _suite_of(suite, seed)
     line = {
         "suite": suite,
         "env": env,

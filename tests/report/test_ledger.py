@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from benchmarks import ledger
+from gym_attrplan.report.results import read_lines
 
 KEY = {"env": "Env-v0", "task": "t", "method": "ap", "budget": 10}
 
@@ -46,3 +48,24 @@ def test_what_is_measured_is_known_by_its_key(results):
     assert ledger.is_measured("grids", **KEY, seed=0)
     assert not ledger.is_measured("grids", **KEY, seed=1)
     assert not ledger.is_measured("blocks", **KEY, seed=0)
+
+
+def test_no_seed_is_for_choosing_and_for_reporting():
+    assert not set(ledger.TEST_SEEDS) & set(ledger.TUNING_SEEDS)
+    for file in sorted((Path(ledger.__file__).parent / "results").glob("*.jsonl")):
+        for line in read_lines(file):
+            if line["seed"] is not None:
+                chosen = line["suite"] in ledger.CHOOSING
+                assert line["seed"] in (ledger.TUNING_SEEDS if chosen else ledger.TEST_SEEDS), line
+
+
+def test_a_figure_of_a_tuning_seed_stands_in_no_table(results):
+    line = ledger.append("grids", **KEY, seed=101)
+    assert line["suite"] == "tuning"
+    assert [file.name for file in results.iterdir()] == ["tuning.jsonl"]
+
+
+@pytest.mark.parametrize(("suite", "seed"), [("search", 0), ("grids", 200), ("tuning", 3)])
+def test_a_seed_of_the_wrong_kind_is_refused(results, suite, seed):
+    with pytest.raises(ValueError, match=f"takes no figure of seed {seed}. Settings are chosen on"):
+        ledger.append(suite, **KEY, seed=seed)

@@ -355,7 +355,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from gym_attrplan.report.page import write_report
+    from gym_attrplan.report.paper_page import write_report
 
     print(f"wrote {write_report(options.folder, options.out)}")
 
@@ -375,8 +375,5 @@ def _attributes(options: argparse.Namespace) -> None:
     env = _make(options.env, options.env_kwargs)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
-    for (name, value), size in zip(
-        space.decode(info["attributes"]).items(), space.sizes.tolist(), strict=True
-    ):
-        numbers = "False, True" if size == 2 else f"0 to {size - 1}"
-        print(f"{name}: {value} of {', '.join(space.words.get(name, ())) or numbers}")
+    for name, value in space.decode(info["attributes"]).items():
+        print(f"{name}: {value} of {space.values_of(name)}")

@@ -16,6 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.worlds import attribute_space, set_everywhere
 from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes.html_table import html_table
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 
@@ -118,20 +119,49 @@ class TaskResult:
             100.0%      1    2.0  1
              50.0%      2    6.5  2
         """
-        lines = self._lines("goal", np.array(self.goals), by_rate=True)
+        groups = {"goal": self.by_goal()}
         if self.n_hops is not None:
-            lines += self._lines("hops", np.where(self.n_hops < 0, _NO_PLAN, self.n_hops))
+            groups["hops"] = self.by_hops()
+        lines = []
+        for title, found in groups.items():
+            lines.append(f"solved  tasks  steps  {title}")
+            lines += [
+                f"{one.rate:6.1%} {one.n:6,} {one.n_steps.mean():6.1f}  {name}"
+                for name, one in found.items()
+            ]
         return "\n".join(lines)
 
-    def _lines(self, title: str, groups: npt.NDArray[Any], *, by_rate: bool = False) -> list[str]:
-        found = []
+    def by_goal(self) -> dict[str, TaskResult]:
+        """The tasks of each goal, the least often met goal first."""
+        found = self._parts(np.array(self.goals))
+        return dict(sorted(found.items(), key=lambda item: item[1].rate))
+
+    def by_hops(self) -> dict[str, TaskResult]:
+        """The tasks of each length of plan; empty where no agent made plans."""
+        return (
+            {}
+            if self.n_hops is None
+            else self._parts(np.where(self.n_hops < 0, _NO_PLAN, self.n_hops))
+        )
+
+    def _parts(self, groups: npt.NDArray[Any]) -> dict[str, TaskResult]:
+        """The tasks of each group, by its name."""
+        parts = {}
         for group in np.unique(groups):
-            rows = groups == group
-            name = "no plan" if group == _NO_PLAN else group
-            rate, n_steps = self.solved[rows].mean(), self.n_steps[rows].mean()
-            found.append((rate, f"{rate:6.1%} {rows.sum():6,} {n_steps:6.1f}  {name}"))
-        found = sorted(found, key=lambda one: one[0]) if by_rate else found
-        return [f"solved  tasks  steps  {title}", *(line for _, line in found)]
+            rows = np.flatnonzero(groups == group)
+            n_hops = None if self.n_hops is None else self.n_hops[rows]
+            goals = tuple(self.goals[i] for i in rows) if self.goals else ()
+            name = "no plan" if group == _NO_PLAN else str(group)
+            parts[name] = TaskResult(self.solved[rows], self.n_steps[rows], goals, n_hops)
+        return parts
+
+    def _repr_html_(self) -> str:
+        groups = self.by_goal() if self.goals else {}
+        rows = [
+            (f"{one.rate:.1%}", one.n, f"{one.n_steps.mean():.1f}", name)
+            for name, one in groups.items()
+        ]
+        return html_table(str(self), ["solved", "tasks", "steps", "goal"], rows)
 
 
 def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:

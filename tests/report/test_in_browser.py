@@ -53,10 +53,10 @@ def test_it_opens_without_a_word_on_the_console(page):
 
 def test_all_tables_and_figures_are_there(page):
     assert page.run("return document.querySelectorAll('table[id]').length") == 5
-    assert page.run("return document.querySelectorAll('svg.chart polyline').length") > 4
+    assert page.run("return document.querySelectorAll('svg.chart use[data-tip]').length") > 4
     loaded = "return [...document.images].map((one) => one.complete && one.naturalWidth > 0)"
     assert page.run(loaded) == [True]
-    assert page.run("return document.querySelectorAll('#graphs circle.node').length") == 4
+    assert page.run("return document.querySelectorAll('#graphs svg [data-tip]').length") == 4
 
 
 def test_choosing_a_task_shows_its_figures_alone(page):
@@ -74,7 +74,8 @@ def test_choosing_a_plan_shows_its_way_and_its_hops(page):
     assert shown(page, "#graphs .hops li") == ["0.50key", "0.50door"]
     page.click('[data-choices="graph1"] button[value="1"]')
     assert shown(page, "#graphs .hops li") == ["0.50key"]
-    assert len(shown(page, "#graphs .way")) == 1
+    assert len(shown(page, '#graphs svg [data-panel="graph1:1"]')) == 3  # the way and its ends
+    assert shown(page, '#graphs svg [data-panel="graph1:0"]') == []
 
 
 def test_choosing_an_environment_shows_its_learning_curve(page):

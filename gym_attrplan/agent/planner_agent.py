@@ -483,10 +483,10 @@ class AttributePlannerAgent:
         self.logger.dump(self.num_timesteps)
         if self.options.verbose and planner.counts.n_nodes:
             print(advice.summary(planner))
-        advice.warn(self._advice())
+        advice.warn(self.find_problems())
 
-    def _advice(self) -> list[str]:
-        """What the hops say about the attributes and options."""
+    def find_problems(self) -> list[str]:
+        """What the hops say about the attributes and options, and what to do about it, in words."""
         if isinstance(self.hops, PracticeVecEnv):
             limit = self.hops.lengths.limit
             return advice.on_practice(

@@ -17,7 +17,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 PLAN_COLOUR = "#a8480a"
 NODE_COLOUR = "#6d6a62"
-GROUND, INK = "#fbfaf7", "#1f1e1b"
+GROUND, INK, RULE = "#fbfaf7", "#1f1e1b", "#e2ded4"
 
 
 def load_matplotlib() -> None:
@@ -95,11 +95,13 @@ def draw_network(
     # A line for each tenth of probability, with gaps between its edges: thousands of edges are
     # drawn, and stored in a page, as a few lines.
     tenths = np.ceil(probs * 10).astype(int)
+    thin = np.clip(500 / max(len(edges), 1), 0.3, 1.0)
     for tenth in np.unique(tenths):
         ends = places[edges[tenths == tenth]]
         gaps = np.full((len(ends), 1, 2), np.nan)
         x, y = np.concatenate([ends, gaps], axis=1).reshape(-1, 2).T
-        ax.plot(x, y, color=NODE_COLOUR, alpha=0.06 + 0.05 * tenth, linewidth=0.6, zorder=1)
+        alpha = thin * (0.1 + 0.06 * tenth)
+        ax.plot(x, y, color=NODE_COLOUR, alpha=alpha, linewidth=0.6, zorder=1)
     sizes = 6.0 + 60.0 * np.sqrt(visits / max(visits.max(initial=0.0), 1.0))
     ax.scatter(places[:, 0], places[:, 1], s=sizes, color=NODE_COLOUR, linewidths=0, zorder=2)
     ax.set_axis_off()

@@ -1,5 +1,6 @@
 """What a person looks at: figures, an agent's word held against the facts, and one page."""
 
+from gym_attrplan.report.agent_page import write_agent_report
 from gym_attrplan.report.album import save_picture
 from gym_attrplan.report.aliasing import Aliasing, StateDependence, find_aliasing
 from gym_attrplan.report.calibration import EdgeTrials, Trials, try_edges, try_plans
@@ -26,5 +27,6 @@ __all__ = [
     "save_picture",
     "try_edges",
     "try_plans",
+    "write_agent_report",
     "write_report",
 ]

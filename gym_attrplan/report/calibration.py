@@ -16,7 +16,6 @@ from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.worlds import Worlds, as_vec_env
-from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidData, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -208,33 +207,21 @@ def _hops(
     return hops, limit
 
 
-def hop_probs(
-    agent: AttributePlannerAgent, starts: IntArray, targets: IntArray
-) -> tuple[FloatArray, BoolArray]:
-    """``(n,)`` what the planner says of hops, and of which it knows.
-
-    Args:
-        agent: Whose planner.
-        starts: ``(n, n_attributes)`` descriptions where the hops start.
-        targets: ``(n, n_attributes)`` changes, -1 for what is free, or whole descriptions.
-    """
-    if agent.options.asks_for_changes:
-        known = agent.outcomes.index.find(starts) >= 0
-        return agent.outcomes.success_probs(starts, targets), known
-    counts, probs = agent.navigator.planner.counts, agent.navigator.planner.edge_probs()
-    places, found = np.full(len(starts), -1), np.zeros(len(starts))
-    source, target = counts.index.find(starts), counts.index.find(targets)
-    known = (source >= 0) & (target >= 0)
-    places[known] = counts.edges().positions(source[known], target[known])
-    known = places >= 0
-    found[known] = probs[places[known]]
-    return found, known
-
-
 def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> EdgeTrials:
     """The attempts at edges of which the planner knows, with what it says of them."""
     rows = attempts.observations
-    return _edge_trials(*hop_probs(agent, rows["achieved_goal"], rows["desired_goal"]), attempts)
+    if agent.options.asks_for_changes:
+        probs = agent.outcomes.success_probs(rows["achieved_goal"], rows["desired_goal"])
+        known = agent.outcomes.index.find(rows["achieved_goal"]) >= 0
+        return _edge_trials(probs, known, attempts)
+    planner = agent.navigator.planner
+    index = planner.counts.index
+    source, target = (index.find(rows[key]) for key in ("achieved_goal", "desired_goal"))
+    places = np.full(len(source), -1, np.int64)
+    known = (source >= 0) & (target >= 0)
+    places[known] = planner.counts.edges().positions(source[known], target[known])
+    probs = planner.edge_probs()
+    return _edge_trials(probs[places] if len(probs) else np.zeros(0), places >= 0, attempts)
 
 
 def _edge_trials(predicted: FloatArray, known: BoolArray, attempts: AttemptBuffer) -> EdgeTrials:

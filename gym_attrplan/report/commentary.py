@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.agent.change_navigator import IMAGINED, ChangeNavigator
 from gym_attrplan.attributes import FREE, AttributeSpace
-from gym_attrplan.graph.plan import describe_change
-from gym_attrplan.report.calibration import hop_probs
+from gym_attrplan.graph.plan import Plan, describe_change
 from gym_attrplan.report.episodes import Moment
 
 
@@ -20,7 +20,7 @@ class Hop:
 
     Attributes:
         words: What it changes.
-        prob: How likely it is, by what is known; None where nothing is.
+        prob: How likely it is by the plan that it begins; None where there is none.
         target: ``(n_attributes,)`` what it asks for, -1 for what is free.
         status: ``now``, ``done`` or ``failed``.
     """
@@ -56,7 +56,9 @@ class Commentary:
         """Take in the next moment of the episode, the start first."""
         if moment.state is None:
             self.goal = self._space.describe(moment.observation["desired_goal"])
-            self._look_ahead(moment.description, moment.observation["desired_goal"])
+            if self._agent is not None:
+                wanted = moment.observation["desired_goal"]
+                self.plan = _summary(self._agent.navigator.plan(moment.description, wanted))
         else:
             self.n_steps += 1
             if self._agent is not None:
@@ -84,15 +86,28 @@ class Commentary:
     def _begin(self, journey: Any, here: npt.NDArray[Any]) -> None:
         assert self._agent is not None  # of others no hop is followed
         target = journey.targets[0]
-        self._look_ahead(here, journey.goals[0])
+        plan = _followed_plan(self._agent, journey, here)
+        self.plan = _summary(plan)
         if journey.lost[0]:
             self.hops.append(Hop("explore", None, np.full_like(target, FREE)))
             return
-        probs, known = hop_probs(self._agent, here[None], target[None])
         words = describe_change(self._space, here, target)
-        self.hops.append(Hop(words, float(probs[0]) if known[0] else None, target))
+        prob = None
+        if plan is not None and plan.hops[:1] == [words]:
+            prob = float(plan.edge_probs[0])
+        self.hops.append(Hop(words, prob, target))
 
-    def _look_ahead(self, here: npt.NDArray[Any], goal: npt.NDArray[Any]) -> None:
-        if self._agent is not None:
-            plan = self._agent.navigator.plan(here, goal)
-            self.plan = "no plan is known" if plan is None else plan.summary
+
+def _followed_plan(agent: Any, journey: Any, here: npt.NDArray[Any]) -> Plan | None:
+    """The plan that begins with the running hop, which an episode may have chosen for a failure."""
+    navigator, goal, number = agent.navigator, journey.goals[0], int(journey.edges[0, 1])
+    if isinstance(navigator, ChangeNavigator) and 0 <= number < IMAGINED:
+        plan = navigator.changes.plan(here, goal, first=number, n_steps=navigator.episode_steps)
+        if plan is not None:
+            return plan
+    found: Plan | None = navigator.plan(here, goal)
+    return found
+
+
+def _summary(plan: Plan | None) -> str:
+    return "no plan is known" if plan is None else plan.summary

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.error import InvalidData
-from gym_attrplan.graph.figures import PLAN_COLOUR, new_axes
+from gym_attrplan.graph.figures import NODE_COLOUR, PLAN_COLOUR, RULE, new_axes
 from gym_attrplan.report.calibration import Trials
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def plot_reliability(trials: Trials, *, n_bins: int = 10, ax: Axes | None = None
     predicted = [one.predicted for one in bins]
     achieved = np.array([one.achieved for one in bins])
     below, above = achieved - [one.low for one in bins], [one.high for one in bins] - achieved
-    ax.plot([0, 1], [0, 1], color="0.75", linewidth=1, zorder=1)
-    ax.errorbar(predicted, achieved, np.maximum([below, above], 0), fmt="none", ecolor="0.5")
+    ax.plot([0, 1], [0, 1], color=RULE, linewidth=1.5, zorder=1)
+    ax.errorbar(predicted, achieved, np.maximum([below, above], 0), fmt="none", ecolor=NODE_COLOUR)
     sizes = 20 + 200 * np.array([one.n for one in bins]) / len(trials)
     ax.scatter(predicted, achieved, s=sizes, color=PLAN_COLOUR, zorder=3)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")

@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from gym_attrplan.graph.figures import GROUND, INK, NODE_COLOUR, PLAN_COLOUR, load_matplotlib
+from gym_attrplan.graph.figures import GROUND, INK, NODE_COLOUR, PLAN_COLOUR, RULE, load_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HUES = ("#0b6477", PLAN_COLOUR, "#6b4fa0", "#3f7d3a", "#b03060", "#7a6a1d", "#4a6fa5")
-MUTED, RULE = NODE_COLOUR, "#e2ded4"
 _VARIABLES = {hue: f"--s{i}" for i, hue in enumerate(HUES, start=1)}
-_VARIABLES |= {MUTED: "--muted", RULE: "--rule", GROUND: "--paper-bg", INK: "--ink"}
-_KEPT = {*"d x y transform style viewBox id href data-tip tabindex".split()}
+_VARIABLES |= {NODE_COLOUR: "--muted", RULE: "--rule", GROUND: "--paper-bg", INK: "--ink"}
+_KEPT = ("d", "x", "y", "transform", "style", "viewBox", "id", "href", "data-tip", "tabindex")
 
 
 def page_axes(width: float = 7.2, height: float = 3.6) -> Axes:
@@ -31,11 +30,11 @@ def page_axes(width: float = 7.2, height: float = 3.6) -> Axes:
 
     ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
     ax.spines[:].set_visible(False)
-    ax.tick_params(which="both", length=0, pad=8, labelcolor=MUTED, labelsize=10)
+    ax.tick_params(which="both", length=0, pad=8, labelcolor=NODE_COLOUR, labelsize=10)
     ax.grid(axis="y", color=RULE)
     ax.set_axisbelow(True)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.label.set(color=MUTED, size=10)
+        axis.label.set(color=NODE_COLOUR, size=10)
         axis.labelpad = 10
     return ax
 

@@ -43,6 +43,16 @@ for (const table of document.querySelectorAll(".scroll")) {
   new ResizeObserver(() => mark(table)).observe(table);
 }
 
+// A video plays without its controls, which would hide its caption, until somebody turns to it.
+for (const video of document.querySelectorAll("video")) {
+  for (const name of ["pointerenter", "click", "focus"])
+    video.addEventListener(name, () => { video.controls = true; });
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) continue;
+  video.autoplay = false;
+  video.pause();
+  video.controls = true;
+}
+
 // On paper nothing can be opened.
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details")) part.open = true;

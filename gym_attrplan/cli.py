@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | reproduce | report | check``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | report | reproduce | check``."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def _report_agent(options: argparse.Namespace) -> Path:
         options.out or options.source.with_suffix(".html"),
         env=as_vec_env(options.env, env_kwargs=kwargs),
         picture_env=_make(options.env, {**kwargs, "render_mode": "rgb_array"}) if draws else None,
-        name=f"{options.source.stem}: {options.env}",
+        name=options.source.stem,
         n_tasks=options.n_tasks,
         goals=options.goal,
         seed=options.seed,

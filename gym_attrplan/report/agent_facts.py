@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gym_attrplan.agent.advice import FEW_ATTEMPTS
 from gym_attrplan.agent.evaluation import TaskResult, wilson_interval
 from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.error import shortened
 from gym_attrplan.report.page import Dots
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class HopTable:
         """Of all attempts, those that made their change."""
         return float(self.successes.sum() / max(self.attempts.sum(), 1.0))
 
+    @property
+    def panels(self) -> list[tuple[str, list[Dots]]]:
+        """What fails and what is used most often, as far as either is known."""
+        found = [("fail most often", self.most_failing()), ("used most often", self.most_used())]
+        return [(title, lines) for title, lines in found if lines]
+
     def most_used(self) -> list[Dots]:
         """The changes that were asked for most often."""
         return self._lines(np.argsort(-self.attempts, kind="stable"))
@@ -102,7 +109,9 @@ def rate_line(name: str, successes: int, n: int, unit: str, more: str = "") -> D
     successes, units = min(successes, n), unit if n == 1 else f"{unit}s"
     low, high = wilson_interval(successes, n)
     said = f"{name}\n{successes:,} of {n:,} {units}, 95% interval {low:.0%} to {high:.0%}{more}"
-    return Dots(name, f"{n:,} {units}", said, 100.0 * successes / n, (100 * low, 100 * high))
+    return Dots(
+        shortened(name), f"{n:,} {units}", said, 100.0 * successes / n, (100 * low, 100 * high)
+    )
 
 
 def result_lines(groups: Mapping[str, TaskResult], most: int = MAX_LINES) -> list[Dots]:

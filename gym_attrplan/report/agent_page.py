@@ -118,10 +118,16 @@ def write_agent_report(
 
 def _result_panels(result: TaskResult) -> list[tuple[str, list[Dots]]]:
     """Results by goal and by length of plan; first what has enough tasks to say something."""
-    by_goal, by_hops = result.by_goal(), result.by_hops()
+    by_goal, by_hops = result.by_goal(), _named_by_hops(result)
     goals = ("hardest goals" if len(by_goal) > MAX_LINES else "by goal", result_lines(by_goal))
     hops = ("by hops of the plan", result_lines(by_hops, most=len(by_hops)))
     return [goals, hops] if result.n >= MIN_TASKS * len(by_goal) else [hops, goals]
+
+
+def _named_by_hops(result: TaskResult) -> dict[str, TaskResult]:
+    """``"2"`` → ``"2 hops"``."""
+    words = {"1": "1 hop", "no plan": "no plan"}
+    return {words.get(name, f"{name} hops"): one for name, one in result.by_hops().items()}
 
 
 def _plans_to_show(

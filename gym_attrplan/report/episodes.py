@@ -58,9 +58,8 @@ def record_episode(
     """
     if max_frames < 2:
         raise InvalidOption(f"max_frames is at least 2; received {max_frames}.")
-    moments = watch(model, env, goal=goal, seed=seed)
+    space, moments = space_of(env), watch(model, env, goal=goal, seed=seed)
     now = next(moments)
-    space: AttributeSpace = env.get_wrapper_attr("attribute_space")
     wanted, before = space.describe(now.observation["desired_goal"]), now.description
     frames, titles, n_steps = [picture(env)], ["start"], 0
     for now in moments:
@@ -111,11 +110,7 @@ def watch(
         InvalidEnvironment: If the environment has no attributes or draws no pictures.
         InvalidGoal: If the goal does not belong to the attributes.
     """
-    if env.render_mode != "rgb_array" or not env.has_wrapper_attr("attribute_space"):
-        raise InvalidEnvironment(
-            'pictures need an attribute environment with render_mode="rgb_array"; received '
-            f"{env} with render_mode={env.render_mode!r}."
-        )
+    space_of(env)
     observation, info = env.reset(seed=seed, options={} if goal is None else {"goal": goal})
     yield Moment(observation, None, done=False, solved=bool(info["is_success"]))
     state, start, done = None, np.ones(1, np.bool_), False
@@ -125,6 +120,21 @@ def watch(
         observation, _, terminated, truncated, info = env.step(actions[0])
         done, start = bool(terminated or truncated), np.zeros(1, np.bool_)
         yield Moment(observation, state, done, bool(info["is_success"]))
+
+
+def space_of(env: gym.Env[Any, Any]) -> AttributeSpace:
+    """The attributes of an environment that draws pictures.
+
+    Raises:
+        InvalidEnvironment: If it has none, or draws none.
+    """
+    if env.render_mode != "rgb_array" or not env.has_wrapper_attr("attribute_space"):
+        raise InvalidEnvironment(
+            'pictures need an attribute environment with render_mode="rgb_array"; received '
+            f"{env} with render_mode={env.render_mode!r}."
+        )
+    space: AttributeSpace = env.get_wrapper_attr("attribute_space")
+    return space
 
 
 def picture(env: gym.Env[Any, Any]) -> npt.NDArray[np.uint8]:

@@ -17,14 +17,15 @@ from gym_attrplan.error import DependencyNotInstalled, InvalidOption
 from gym_attrplan.files import replacing
 from gym_attrplan.report.album import data_address
 from gym_attrplan.report.commentary import Commentary
-from gym_attrplan.report.episodes import picture, watch
+from gym_attrplan.report.episodes import picture, space_of, watch
 
 Frame = npt.NDArray[np.uint8]
+Line = tuple[str, str | None]
+"""A line of a caption, and the colour of the dot before it."""
 
 MIN_WIDTH = 400
 """Narrower pictures are enlarged: a caption needs room."""
 
-FONT_SIZE, LINE, MARGIN = 13, 20, 12
 BLOCK = 16
 """Codecs want widths and heights that are multiples of this."""
 
@@ -98,7 +99,7 @@ def record_video(
         DependencyNotInstalled: If imageio, matplotlib or Pillow is missing, or imageio-ffmpeg for
             MP4.
     """
-    path = Path(path)
+    path, commentary = Path(path), Commentary(agent, space_of(env))
     _check(path, fps)
     import imageio.v2 as imageio
 
@@ -106,7 +107,6 @@ def record_video(
     if path.suffix == ".mp4":
         style = {"format": "mp4", "fps": fps, "macro_block_size": BLOCK}
     path.parent.mkdir(parents=True, exist_ok=True)
-    commentary = Commentary(agent, env.get_wrapper_attr("attribute_space"))
     with replacing(path) as file, imageio.get_writer(file, mode="I", **style) as opened:
         writer: Any = opened
         for moment in watch(agent, env, goal=goal, seed=seed):
@@ -136,31 +136,39 @@ def captioned(frame: Frame, commentary: Commentary) -> Frame:
 
     scale = -(-MIN_WIDTH // frame.shape[1])
     frame = frame.repeat(scale, axis=0).repeat(scale, axis=1)
-    height, full_width = frame.shape[0], -(-frame.shape[1] // BLOCK) * BLOCK
-    font = ImageFont.truetype(Path(get_data_path(), "fonts/ttf/DejaVuSans.ttf"), FONT_SIZE)
-    width = full_width - 3 * MARGIN - 4
-    goal = _wrapped(f"goal: {commentary.goal}", lambda text: font.getlength(text) <= width)
-    lines = [*((text, None) for text in goal), *_status(commentary)]
-    full_height = -(-(height + 2 * MARGIN + len(lines) * LINE) // BLOCK) * BLOCK
+    full_width = _whole_blocks(frame.shape[1])
+    size = full_width // 30
+    line, margin, left = round(1.5 * size), size, round(2.2 * size)
+    font = ImageFont.truetype(Path(get_data_path(), "fonts/ttf/DejaVuSans.ttf"), size)
+
+    def fits(text: str) -> bool:
+        return font.getlength(text) <= full_width - left - margin
+
+    lines: list[Line] = [(text, None) for text in _wrapped(f"goal: {commentary.goal}", fits)]
+    lines += [("".join(_wrapped(text, fits, 1)), colour) for text, colour in _status(commentary)]
+    full_height = _whole_blocks(len(frame) + 2 * margin + line * len(lines))
     image = Image.new("RGB", (full_width, full_height), GROUND)
     image.paste(Image.fromarray(frame), ((full_width - frame.shape[1]) // 2, 0))
     draw = ImageDraw.Draw(image)
     for i, (text, colour) in enumerate(lines):
-        y = height + MARGIN + LINE * i
+        y = len(frame) + margin + line * i
         if colour is not None:
-            draw.ellipse((MARGIN, y + 4, MARGIN + 9, y + 13), fill=colour)
-        (shown, *_) = _wrapped(text, lambda text: font.getlength(text) <= width) or [""]
-        draw.text((2 * MARGIN + 4, y), shown, fill=INK if colour else MUTED, font=font)
+            draw.ellipse((margin, y + 0.3 * size, margin + 0.7 * size, y + size), fill=colour)
+        draw.text((left, y), text, fill=INK if colour else MUTED, font=font)
     return np.asarray(image)
 
 
-def _status(commentary: Commentary) -> list[tuple[str, str | None]]:
+def _whole_blocks(side: int) -> int:
+    return -(-side // BLOCK) * BLOCK
+
+
+def _status(commentary: Commentary) -> list[Line]:
     """The plan, the hop before, the running hop and the step; each with the colour of its dot."""
-    hops: list[tuple[str, str | None]] = [
+    hops: list[Line] = [
         (f"{hop.status}: {hop}", STATUS[hop.status]) for hop in commentary.hops[-2:]
     ]
-    blank: list[tuple[str, str | None]] = [("", None)] * (2 - len(hops))
-    end: tuple[str, str | None] = (f"step {commentary.n_steps}", None)
+    blank: list[Line] = [("", None)] * (2 - len(hops))
+    end: Line = (f"step {commentary.n_steps}", None)
     if commentary.outcome:
         end = (commentary.outcome, STATUS["done" if commentary.solved else "failed"])
     plan = f"plan: {commentary.plan}" if commentary.plan else ""

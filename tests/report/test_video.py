@@ -12,7 +12,12 @@ from test_episodes import Upwards, pictured
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent
-from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment, InvalidOption
+from gym_attrplan.error import (
+    DependencyNotInstalled,
+    InvalidEnvironment,
+    InvalidGoal,
+    InvalidOption,
+)
 from gym_attrplan.report import record_video
 from gym_attrplan.report.commentary import Commentary
 from gym_attrplan.report.episodes import watch
@@ -82,6 +87,10 @@ def test_what_cannot_be_recorded_leaves_no_file(tmp_path):
     plain = wrapped(GenericTestEnv(), ["four", "two", "one"], three_bits)
     with pytest.raises(InvalidEnvironment, match="rgb_array"):
         record_video(Upwards(), plain, "one", tmp_path / "v.gif")
+    with pytest.raises(InvalidEnvironment, match="attribute environment"):
+        record_video(Upwards(), Bright(), None, tmp_path / "v.gif")
+    with pytest.raises(InvalidGoal, match="no attribute named 'six'"):
+        record_video(Upwards(), pictured(), "six", tmp_path / "v.gif")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -122,12 +122,12 @@ def dot_rows(table: Table, column: str) -> list[Dots]:
     for row, cell in table.cells(column):
         if not cell.is_rate:
             continue
-        budget = f" · {short(cell.ours.budget)}" if cell.ours and cell.ours.budget else ""
+        budget = short(cell.ours.budget) if cell.ours and cell.ours.budget else ""
         name = f"{row.name}, {row.data}" if row.data else row.name
         rows.append(
             Dots(
                 name=row.name,
-                small=f"{row.data}{budget}",
+                small=" · ".join(filter(None, (row.data, budget))),
                 tip=f"{name}\n{tip(cell, table)}",
                 percent=cell.ours.percent if cell.ours else None,
                 interval=cell.ours.interval if cell.ours else None,

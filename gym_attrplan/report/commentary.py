@@ -54,15 +54,13 @@ class Commentary:
 
     def follow(self, moment: Moment) -> None:
         """Take in the next moment of the episode, the start first."""
-        if moment.state is None:
-            self.goal = self._space.describe(moment.observation["desired_goal"])
-            if self._agent is not None:
-                wanted = moment.observation["desired_goal"]
-                self.plan = _summary(self._agent.navigator.plan(moment.description, wanted))
-        else:
-            self.n_steps += 1
-            if self._agent is not None:
+        wanted, self.n_steps = moment.observation["desired_goal"], moment.n_steps
+        self.goal = self._space.describe(wanted)
+        if self._agent is not None:
+            if moment.n_steps:
                 self._follow_hop(moment)
+            else:
+                self.plan = _summary(self._agent.navigator.plan(moment.description, wanted))
         self._before = moment
         if moment.done:
             self.solved = moment.solved
@@ -80,7 +78,7 @@ class Commentary:
             held = (moment.description == hop.target) | (hop.target == FREE)
             if held.all():
                 hop.status = "done"
-            elif moment.done:
+            elif moment.done and not moment.solved:  # a goal may be reached on the way
                 hop.status = "failed"
 
     def _begin(self, journey: Any, here: npt.NDArray[Any]) -> None:

@@ -61,17 +61,16 @@ def record_episode(
     space, moments = space_of(env), watch(model, env, goal=goal, seed=seed)
     now = next(moments)
     wanted, before = space.describe(now.observation["desired_goal"]), now.description
-    frames, titles, n_steps = [picture(env)], ["start"], 0
+    frames, titles = [picture(env)], ["start"]
     for now in moments:
-        n_steps += 1
         if now.done or (now.description != before).any():
             frames.append(picture(env))
             titles.append(_title(space, before, now.description, number=len(titles)))
         before = now.description
-    titles[-1] = "goal" if now.solved else f"not reached in {n_steps} steps"
+    titles[-1] = "goal" if now.solved else f"not reached in {now.n_steps} steps"
     kept = np.unique(np.linspace(0, len(frames) - 1, max_frames).round().astype(int))
     chosen = tuple(frames[i] for i in kept), tuple(titles[i] for i in kept)
-    return Episode(*chosen, goal=wanted, solved=now.solved, n_steps=n_steps)
+    return Episode(*chosen, goal=wanted, solved=now.solved, n_steps=now.n_steps)
 
 
 class Moment(NamedTuple):
@@ -79,13 +78,16 @@ class Moment(NamedTuple):
 
     Attributes:
         observation: What is seen.
-        state: What the model made of the observation before; None at the start.
+        state: What the model made of the observation before; None at the start, and of models
+            that keep nothing in mind.
+        n_steps: Steps taken so far.
         done: Whether the episode is over.
         solved: Whether the goal is reached.
     """
 
     observation: dict[str, npt.NDArray[Any]]
     state: Any
+    n_steps: int
     done: bool
     solved: bool
 
@@ -112,14 +114,15 @@ def watch(
     """
     space_of(env)
     observation, info = env.reset(seed=seed, options={} if goal is None else {"goal": goal})
-    yield Moment(observation, None, done=False, solved=bool(info["is_success"]))
-    state, start, done = None, np.ones(1, np.bool_), False
+    state, start, done, n_steps = None, np.ones(1, np.bool_), False, 0
+    yield Moment(observation, state, n_steps, done, solved=bool(info["is_success"]))
     while not done:
         batch = {key: np.asarray(part)[None] for key, part in observation.items()}
         actions, state = model.predict(batch, state, start, deterministic=True)
         observation, _, terminated, truncated, info = env.step(actions[0])
         done, start = bool(terminated or truncated), np.zeros(1, np.bool_)
-        yield Moment(observation, state, done, bool(info["is_success"]))
+        n_steps += 1
+        yield Moment(observation, state, n_steps, done, bool(info["is_success"]))
 
 
 def space_of(env: gym.Env[Any, Any]) -> AttributeSpace:

@@ -86,9 +86,9 @@ def _clean(element: ElementTree.Element, tips: Mapping[str, Sequence[str]]) -> N
     if "style" in found:
         plain = re.sub(r"font-family:[^;]*;?", "", found["style"])
         element.set("style", re.sub("#[0-9a-f]{6}", _variable, plain))
-    for mark, words in zip(_marks(element), tips.get(name, ()), strict=name in tips):
-        mark.set("data-tip", words)
-        mark.set("tabindex", "0")
+    if name in tips:
+        for mark, words in zip(_marks(element), tips[name], strict=True):
+            mark.attrib |= {"data-tip": words, "tabindex": "0"}
 
 
 def _marks(element: ElementTree.Element) -> list[ElementTree.Element]:

@@ -55,7 +55,7 @@ from gym_attrplan.agent.worlds import (
 )
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidOption, shortened
-from gym_attrplan.graph import Plan, TransitionCounts
+from gym_attrplan.graph import Plan, Planner, TransitionCounts
 from gym_attrplan.graph.drawing import GraphDrawing
 from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -584,7 +584,7 @@ class AttributePlannerAgent:
             InvalidOption: If the plan has more nodes than may be drawn.
             DependencyNotInstalled: If matplotlib is missing.
         """
-        planner, plan = self.navigator.planner, None
+        planner, plan = self.graph, None
         if goal is not None:
             here = GraphDrawing.of(planner, max_nodes=1).vectors[0] if start is None else start
             plan = self.navigator.plan(self.attribute_space.check(here, leading=()), goal)
@@ -604,6 +604,12 @@ class AttributePlannerAgent:
         if self._navigator is None:
             self._navigator = build_navigator(self)
         return self._navigator
+
+    @property
+    def graph(self) -> Planner:
+        """What hops did, as a graph; of an agent that has only read logs, the transitions there."""
+        planner = self.navigator.planner
+        return planner if planner.counts.n_nodes else Planner(self.counts)
 
     def set_planner(self, planner: str | PlannerOptions) -> None:
         """Plan in another way from now on; what was learned stays.

@@ -83,7 +83,8 @@ class GraphDrawing:
             InvalidOption: If the plans have more nodes than may be drawn.
         """
         counts, edges, probs = planner.counts, planner.counts.edges(), planner.edge_probs()
-        wanted = np.unique(np.concatenate([[-1], *(plan.nodes for plan in plans)]))[1:]
+        passed = [counts.index.find(plan.vectors) for plan in plans]
+        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is what a plan only imagines
         if len(wanted) > max_nodes:
             raise InvalidOption(
                 f"max_nodes={max_nodes} is less than the {len(wanted)} nodes of the plans: allow "
@@ -113,8 +114,9 @@ class GraphDrawing:
 
     def way(self, plan: Plan) -> IntArray:
         """Rows of ``nodes`` through which a plan leads; what it only imagines is not there."""
-        known = plan.nodes[np.isin(plan.nodes, self.nodes)]
-        return np.searchsorted(self.nodes, known)
+        same = (plan.vectors[:, None] == self.vectors).all(axis=2)
+        rows: IntArray = same.argmax(axis=1)[same.any(axis=1)]
+        return rows
 
     def plot(self, plan: Plan | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw it: neighbours lie together, and darker edges work more often.

@@ -87,7 +87,7 @@ def write_agent_report(
         )
     result = evaluate_tasks(agent, venv, n_tasks=n_tasks, goals=goals, seed=seed)
     wanted = goals_to_ask(agent, venv, goals, seed=seed)
-    hops, planner = HopTable.of(agent), agent.navigator.planner
+    hops, planner = HopTable.of(agent), agent.graph
     plans = _plans_to_show(agent, venv, wanted)
     fresh, aliasing = _try_hops(agent, venv, 10 * n_tasks, seed)
     assert result.promised is not None  # an agent's result has it

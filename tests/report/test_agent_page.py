@@ -84,6 +84,30 @@ def test_an_environment_without_pictures_gives_a_page_without_a_video(neighbour_
     assert "two, one" in visible(section(page, "results"))
 
 
+def recorded(rng):
+    """An episode of random actions."""
+    env = pictured()
+    observation, _ = env.reset()
+    seen, actions = [observation["observation"]], rng.integers(2, size=12)
+    attributes = [observation["achieved_goal"]]
+    for action in actions:
+        observation = env.step(action)[0]
+        seen.append(observation["observation"])
+        attributes.append(observation["achieved_goal"])
+    observations = {"observation": np.stack(seen), "achieved_goal": np.stack(attributes)}
+    return {"observations": observations, "actions": actions}
+
+
+def test_an_agent_that_has_only_read_logs_has_a_page_with_its_imagined_plans(tmp_path):
+    rng = np.random.default_rng(0)
+    agent = AttributePlannerAgent("MultiInputPolicy", DummyVecEnv([pictured] * 4), seed=0)
+    agent.learn_from([recorded(rng) for _ in range(20)], n_updates=10)
+    page = write_agent_report(agent, tmp_path / "a.html", n_tasks=8, goals=["two, one"]).read_text()
+    assert "No hop was tried in training" in page
+    assert "No hop that the agent knows was met" in page
+    assert ">start<" in section(page, "graph")  # drawn through what the log has shown
+
+
 def test_an_agent_without_environments_is_refused(counter_agent, tmp_path):
     counter_agent.save(tmp_path / "a.zip")
     loaded = AttributePlannerAgent.load(tmp_path / "a.zip")

@@ -14,7 +14,15 @@ EXTRAS = {
     "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
     "robotics": ["gymnasium-robotics>=1.4"],
     "ray": ["ray>=2.40"],
-    "viz": ["matplotlib>=3.8", "imageio>=2.31", "tensorboard>=2.14", "jinja2>=3.1", "pillow>=10"],
+    "viz": [
+        "matplotlib>=3.8",
+        "imageio>=2.31",
+        "imageio-ffmpeg>=0.5",
+        "networkx>=3.0",  # torch brings it anyway
+        "tensorboard>=2.14",
+        "jinja2>=3.1",
+        "pillow>=10",
+    ],
 }
 EXTRAS["all"] = sorted({line for lines in EXTRAS.values() for line in lines})
 EXTRAS["docs"] = ["sphinx>=7", "furo"]
@@ -31,7 +39,6 @@ EXTRAS["dev"] = [
     "pre-commit",
     # The peers that benchmarks/graph_scale.py runs beside our planner.
     "igraph",
-    "networkx",
     "rustworkx",
 ]
 

@@ -25,7 +25,6 @@ from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.report import (
     Episode,
     film_strip,
-    plot_plan,
     record_episode,
     save_graph,
     save_picture,
@@ -70,7 +69,7 @@ def draw_graph(agent: AttributePlannerAgent, out: Path) -> None:
     plan = agent.plan(observation)
     assert plan is not None  # save_graph has found one
     caption = f"{len(plan.vectors) - 1} hops, of which none was trained with this goal in mind."
-    save_picture(plot_plan(agent, plan), out / "plan.png", title="A plan", caption=caption)
+    save_picture(plan.plot(), out / "plan.png", title="A plan", caption=caption)
 
 
 def draw_apart(

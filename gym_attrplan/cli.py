@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | reproduce | report | check``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | report | reproduce | check``."""
 
 from __future__ import annotations
 
@@ -105,13 +105,7 @@ def _add_agent_commands(commands: Any) -> None:
     _add_env_arguments(evaluate)
     _add_agent_argument(evaluate)
     evaluate.add_argument("--n-tasks", type=_at_least(1), default=1_000)
-    evaluate.add_argument(
-        "--goal",
-        action="append",
-        metavar="GOAL",
-        help="such as 'switch 1=red'; may be repeated; default: the environment's own tasks, or "
-        "whatever the agent knows",
-    )
+    _add_goal_argument(evaluate)
     evaluate.add_argument("--planner", nargs="+", help="robust, paper; default: the agent's own")
     evaluate.set_defaults(run=_evaluate)
 
@@ -131,24 +125,32 @@ def _add_paper_commands(commands: Any) -> None:
     reproduce.add_argument("--ray", metavar="ADDRESS", help="run cells in a Ray cluster's workers")
     reproduce.set_defaults(run=_reproduce)
 
-    report = commands.add_parser("report", help="write a folder's results as one page")
+    report = commands.add_parser("report", help="write one page about an agent, or about results")
     report.add_argument(
-        "folder",
+        "source",
         nargs="?",
         type=Path,
         default=Path("benchmarks/results"),
-        metavar="DIR",
-        help="what benchmarks wrote; default: benchmarks/results",
+        metavar="ZIP_OR_DIR",
+        help="an agent, or what benchmarks wrote; default: benchmarks/results",
     )
-    report.add_argument("--out", type=Path, metavar="HTML", help="default: report.html in there")
+    report.add_argument(
+        "--out", type=Path, metavar="HTML", help="default: AGENT.html, or report.html in the folder"
+    )
+    _add_env_arguments(report, needed=False)
+    report.add_argument(
+        "--n-tasks", type=_at_least(1), default=200, help="tasks to give the agent; default: 200"
+    )
+    _add_goal_argument(report)
     report.set_defaults(run=_report)
 
 
-def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_env_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     alone = parser.prog.endswith(("check", "attributes"))
     name = ["env"] if alone else ["--env"]
-    required: dict[str, Any] = {} if alone else {"required": True}
-    parser.add_argument(*name, metavar="ENV_ID", help="an id of the registry", **required)
+    required: dict[str, Any] = {} if alone else {"required": needed}
+    known = "an id of the registry" if needed else "default: where the agent was trained"
+    parser.add_argument(*name, metavar="ENV_ID", help=known, **required)
     parser.add_argument(
         "--env-kwargs",
         type=_json_object,
@@ -167,6 +169,16 @@ def _add_env_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_agent_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", type=Path, required=True, metavar="ZIP", help="what train saved")
+
+
+def _add_goal_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--goal",
+        action="append",
+        metavar="GOAL",
+        help="such as 'switch 1=red'; may be repeated; default: the environment's own tasks, or "
+        "whatever the agent knows",
+    )
 
 
 def _at_least(low: int) -> Callable[[str], int]:
@@ -355,9 +367,39 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from gym_attrplan.report.page import write_report
+    from gym_attrplan.report.paper_page import write_report
 
-    print(f"wrote {write_report(options.folder, options.out)}")
+    if options.source.suffix == ".zip":
+        print(f"wrote {_report_agent(options)}")
+    else:
+        print(f"wrote {write_report(options.source, options.out)}")
+
+
+def _report_agent(options: argparse.Namespace) -> Path:
+    from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.worlds import as_vec_env
+    from gym_attrplan.report.agent_page import write_agent_report
+
+    agent = AttributePlannerAgent.load(options.source)
+    if options.env is None:
+        if agent.trained_in is None:
+            raise InvalidOption(
+                f"{options.source} does not say in which environment it was trained: name it with "
+                "--env ENV_ID."
+            )
+        options.env = agent.trained_in["id"]
+    kwargs = _trained_kwargs(agent, options)
+    draws = "rgb_array" in _make(options.env, kwargs).metadata.get("render_modes", [])
+    return write_agent_report(
+        agent,
+        options.out or options.source.with_suffix(".html"),
+        env=as_vec_env(options.env, env_kwargs=kwargs),
+        picture_env=_make(options.env, {**kwargs, "render_mode": "rgb_array"}) if draws else None,
+        name=options.source.stem,
+        n_tasks=options.n_tasks,
+        goals=options.goal,
+        seed=options.seed,
+    )
 
 
 def _make(env_id: str, kwargs: dict[str, Any] | None) -> gym.Env[Any, Any]:
@@ -375,8 +417,5 @@ def _attributes(options: argparse.Namespace) -> None:
     env = _make(options.env, options.env_kwargs)
     _, info = env.reset(seed=options.seed)
     space: AttributeSpace = env.get_wrapper_attr("attribute_space")
-    for (name, value), size in zip(
-        space.decode(info["attributes"]).items(), space.sizes.tolist(), strict=True
-    ):
-        numbers = "False, True" if size == 2 else f"0 to {size - 1}"
-        print(f"{name}: {value} of {', '.join(space.words.get(name, ())) or numbers}")
+    for name, value in space.decode(info["attributes"]).items():
+        print(f"{name}: {value} of {space.values_of(name)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +16,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.worlds import attribute_space, set_everywhere
 from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes.html_table import html_table
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
+from gym_attrplan.graph import Plan
 
 _NO_PLAN = np.iinfo(np.int64).max
 
@@ -74,12 +76,14 @@ class TaskResult:
         n_steps: ``(n,)`` steps taken on each.
         goals: The goal of each, in words.
         n_hops: ``(n,)`` hops that the plan had at the start; -1 without a plan or an agent.
+        promised: ``(n,)`` the success that this plan promised; 0 without a plan.
     """
 
     solved: npt.NDArray[np.bool_]
     n_steps: npt.NDArray[np.int64]
     goals: tuple[str, ...] = ()
     n_hops: npt.NDArray[np.int64] | None = None
+    promised: npt.NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -118,20 +122,54 @@ class TaskResult:
             100.0%      1    2.0  1
              50.0%      2    6.5  2
         """
-        lines = self._lines("goal", np.array(self.goals), by_rate=True)
+        groups = {"goal": self.by_goal()}
         if self.n_hops is not None:
-            lines += self._lines("hops", np.where(self.n_hops < 0, _NO_PLAN, self.n_hops))
+            groups["hops"] = self.by_hops()
+        lines = []
+        for title, found in groups.items():
+            lines.append(f"solved  tasks  steps  {title}")
+            lines += [
+                f"{one.rate:6.1%} {one.n:6,} {one.n_steps.mean():6.1f}  {name}"
+                for name, one in found.items()
+            ]
         return "\n".join(lines)
 
-    def _lines(self, title: str, groups: npt.NDArray[Any], *, by_rate: bool = False) -> list[str]:
-        found = []
+    def by_goal(self) -> dict[str, TaskResult]:
+        """The tasks of each goal, the least often met goal first."""
+        found = self._parts(np.array(self.goals))
+        return dict(sorted(found.items(), key=lambda item: item[1].rate))
+
+    def by_hops(self) -> dict[str, TaskResult]:
+        """The tasks of each length of plan; empty where no agent made plans."""
+        return (
+            {}
+            if self.n_hops is None
+            else self._parts(np.where(self.n_hops < 0, _NO_PLAN, self.n_hops))
+        )
+
+    def _parts(self, groups: npt.NDArray[Any]) -> dict[str, TaskResult]:
+        """The tasks of each group, by its name."""
+        parts = {}
         for group in np.unique(groups):
-            rows = groups == group
-            name = "no plan" if group == _NO_PLAN else group
-            rate, n_steps = self.solved[rows].mean(), self.n_steps[rows].mean()
-            found.append((rate, f"{rate:6.1%} {rows.sum():6,} {n_steps:6.1f}  {name}"))
-        found = sorted(found, key=lambda one: one[0]) if by_rate else found
-        return [f"solved  tasks  steps  {title}", *(line for _, line in found)]
+            rows = np.flatnonzero(groups == group)
+            goals = tuple(self.goals[i] for i in rows) if self.goals else ()
+            name = "no plan" if group == _NO_PLAN else str(group)
+            parts[name] = TaskResult(
+                self.solved[rows],
+                self.n_steps[rows],
+                goals,
+                None if self.n_hops is None else self.n_hops[rows],
+                None if self.promised is None else self.promised[rows],
+            )
+        return parts
+
+    def _repr_html_(self) -> str:
+        groups = self.by_goal() if self.goals else {}
+        rows = [
+            (f"{one.rate:.1%}", one.n, f"{one.n_steps.mean():.1f}", name)
+            for name, one in groups.items()
+        ]
+        return html_table(str(self), ["solved", "tasks", "steps", "goal"], rows)
 
 
 def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
@@ -203,9 +241,13 @@ def evaluate_tasks(
         for task in _tasks(model, venv, n_tasks, deterministic=deterministic, truth=truth):
             done.append(task)
             next(ticks, None)
-    solved, n_steps, asked, n_hops = zip(*done, strict=True)
-    hops = np.array(n_hops) if hasattr(model, "navigator") else None
-    return TaskResult(np.array(solved), np.array(n_steps), asked, hops)
+    solved, n_steps, asked, plans = zip(*done, strict=True)
+    result = TaskResult(np.array(solved), np.array(n_steps), asked)
+    if not hasattr(model, "navigator"):
+        return result
+    n_hops = np.array([-1 if plan is None else len(plan) for plan in plans])
+    promised = np.array([0.0 if plan is None else plan.success_prob for plan in plans])
+    return replace(result, n_hops=n_hops, promised=promised)
 
 
 def goals_to_ask(
@@ -266,21 +308,22 @@ def _known_goals(model: Any, seed: int | None) -> IntArray | None:
 
 def _tasks(
     model: Any, venv: VecEnv, n_tasks: int, *, deterministic: bool, truth: str | None
-) -> Iterator[tuple[bool, int, str, int]]:
-    """Each task as it ends: whether it was solved, its steps, its goal, and hops of the plan."""
+) -> Iterator[tuple[bool, int, str, Plan | None]]:
+    """Each task as it ends: whether it was solved, its steps, its goal, and the plan at first."""
     space = attribute_space(venv)
     observations: Any = venv.reset()
     state, starts = None, np.ones(venv.num_envs, np.bool_)
     left = np.full(venv.num_envs, n_tasks // venv.num_envs)
     left[: n_tasks % venv.num_envs] += 1
     length, left_out = np.zeros((2, venv.num_envs), np.int64)
-    n_hops = np.full(venv.num_envs, -1)
+    plans: list[Plan | None] = [None] * venv.num_envs
+    navigator = getattr(model, "navigator", None)
     counts = np.zeros(venv.num_envs, np.bool_)
     while left.any():
         here, goals = observations["achieved_goal"], observations["desired_goal"]
         counts = np.where(starts, ~space.matches(here, goals), counts)
         for i in np.flatnonzero(starts & counts & (left > 0)):
-            n_hops[i] = _plan_length(model, here[i], goals[i])
+            plans[i] = None if navigator is None else navigator.plan(here[i], goals[i])
         actions, state = model.predict(observations, state, starts, deterministic)
         observations, _, starts, infos = venv.step(actions)
         length += 1
@@ -290,15 +333,8 @@ def _tasks(
                 if truth is not None:
                     met = met and space.matches(infos[i][truth], goals[i])
                 left[i] -= 1
-                yield bool(met), int(length[i]), space.describe(goals[i]), int(n_hops[i])
+                yield bool(met), int(length[i]), space.describe(goals[i]), plans[i]
             length[i] = 0
             left_out[i] = 0 if counts[i] else left_out[i] + 1
             if left[i] and left_out[i] == _MAX_LEFT_OUT:
                 raise _no_tasks(space.describe(goals[i]))
-
-
-def _plan_length(model: Any, achieved: IntArray, goal: IntArray) -> int:
-    """Hops of an agent's plan; -1 without one."""
-    navigator = getattr(model, "navigator", None)
-    plan = None if navigator is None else navigator.plan(achieved, goal)
-    return -1 if plan is None else len(plan)

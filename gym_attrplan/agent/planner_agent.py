@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,12 +54,16 @@ from gym_attrplan.agent.worlds import (
     origin,
 )
 from gym_attrplan.attributes import FREE, GoalLike
-from gym_attrplan.error import InvalidOption
-from gym_attrplan.graph import Plan, TransitionCounts
+from gym_attrplan.error import InvalidOption, shortened
+from gym_attrplan.graph import Plan, Planner, TransitionCounts
+from gym_attrplan.graph.drawing import GraphDrawing
 from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
 from gym_attrplan.wrappers.origin import Origin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class AttributePlannerAgent:
@@ -479,10 +483,10 @@ class AttributePlannerAgent:
         self.logger.dump(self.num_timesteps)
         if self.options.verbose and planner.counts.n_nodes:
             print(advice.summary(planner))
-        advice.warn(self._advice())
+        advice.warn(self.find_problems())
 
-    def _advice(self) -> list[str]:
-        """What the hops say about the attributes and options."""
+    def find_problems(self) -> list[str]:
+        """What the hops say about the attributes and options, and what to do about it, in words."""
         if isinstance(self.hops, PracticeVecEnv):
             limit = self.hops.lengths.limit
             return advice.on_practice(
@@ -554,12 +558,58 @@ class AttributePlannerAgent:
             advice.warn([advice.on_goal(self.counts, here, wanted)])
         return plan
 
+    def plot_graph(
+        self,
+        goal: GoalLike | None = None,
+        *,
+        start: npt.ArrayLike | None = None,
+        max_nodes: int = 300,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """The graph that plans are made over, with the plan for a goal drawn through it.
+
+        Neighbours lie together, and darker edges work more often.
+
+        Args:
+            goal: Where to go, in any form that ``AttributeSpace.goal_set`` reads; None draws no
+                plan. If there is none, the title says so.
+            start: ``(n_attributes,)`` the description where the plan begins; by default the one
+                that hops started from or ended in most often.
+            max_nodes: Most nodes to draw: the plan's, or the most visited one, and what is near.
+            ax: Where to draw; new axes by default.
+
+        Raises:
+            InvalidGoal: If the goal does not belong to the attributes.
+            InvalidGraph: If nothing was explored yet.
+            InvalidOption: If the plan has more nodes than may be drawn.
+            DependencyNotInstalled: If matplotlib is missing.
+        """
+        planner, plan = self.graph, None
+        if goal is not None:
+            here = GraphDrawing.of(planner, max_nodes=1).vectors[0] if start is None else start
+            plan = self.navigator.plan(self.attribute_space.check(here, leading=()), goal)
+        drawing = GraphDrawing.of(
+            planner, plans=[] if plan is None else [plan], max_nodes=max_nodes
+        )
+        ax = drawing.plot(plan, ax=ax)
+        if goal is not None:
+            wanted = self.attribute_space.describe(self.attribute_space.read_goal(goal))
+            found = "no plan" if plan is None else plan.summary
+            ax.set_title(f"{found}, to {shortened(wanted)}\n{drawing.about}", fontsize=10)
+        return ax
+
     @property
     def navigator(self) -> Navigator | ChangeNavigator:
         """What follows the plans; made anew when the graph or the options have changed."""
         if self._navigator is None:
             self._navigator = build_navigator(self)
         return self._navigator
+
+    @property
+    def graph(self) -> Planner:
+        """What hops did, as a graph; of an agent that has only read logs, the transitions there."""
+        planner = self.navigator.planner
+        return planner if planner.counts.n_nodes else Planner(self.counts)
 
     def set_planner(self, planner: str | PlannerOptions) -> None:
         """Plan in another way from now on; what was learned stays.

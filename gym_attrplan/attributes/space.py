@@ -19,6 +19,7 @@ from gym_attrplan.attributes.goal_forms import (
     read_vector,
 )
 from gym_attrplan.attributes.goal_set import GoalSet
+from gym_attrplan.attributes.html_table import html_table
 from gym_attrplan.attributes.lexicon import FREE, Lexicon, PlainTable, Value
 from gym_attrplan.attributes.naming import ANYTHING, checked_table
 from gym_attrplan.attributes.packing import BitLayout
@@ -88,6 +89,22 @@ class AttributeSpace:
     def __repr__(self) -> str:
         names = list(self.names)
         return f"AttributeSpace({names if self.is_binary else self.table})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, self.values_of(name)) for name in self.names]
+        return html_table(f"{len(self)} attributes", ["name", "values"], rows)
+
+    def values_of(self, name: str) -> str:
+        """The values that an attribute takes, in words.
+
+        Example:
+            >>> space = AttributeSpace({"door": 2, "ore": 41, "lamp": ["red", "green"]})
+            >>> [space.values_of(name) for name in space]
+            ['False, True', '0 to 40', 'red, green']
+        """
+        size = self.sizes[self._lexicon.find(name, InvalidAttributes)]
+        numbers = "False, True" if size == 2 else f"0 to {size - 1}"
+        return ", ".join(self.words.get(name, ())) or numbers
 
     @property
     def table(self) -> PlainTable:

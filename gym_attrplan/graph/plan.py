@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.attributes.html_table import html_table
+from gym_attrplan.graph.figures import draw_hops
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
@@ -58,23 +63,47 @@ class Plan:
         """Probability that it leads to the goal: its chance, or that of every hop to work."""
         return float(np.prod(self.edge_probs)) if self.chance is None else self.chance
 
-    def describe(self) -> str:
-        """The plan in attribute words: a line per hop, with only what it changes."""
-        hops = "1 hop" if len(self) == 1 else f"{len(self)} hops"
-        lines = [f"{hops}, success {self.success_prob:.2f}"]
-        lines.append(f"from {self.space.describe(self.vectors[0])}")
+    @property
+    def hops(self) -> list[str]:
+        """What each hop changes, in attribute words."""
         asked = self.changes
         if asked is None:
             asked = np.where(self.vectors[:-1] == self.vectors[1:], FREE, self.vectors[1:])
-        changes = [
-            f"{number}. {self.space.describe(change)}" for number, change in enumerate(asked, 1)
-        ]
+        return [self.space.describe(change) for change in asked]
+
+    @property
+    def summary(self) -> str:
+        """How long it is, and how likely it is to lead to the goal."""
+        hops = "1 hop" if len(self) == 1 else f"{len(self)} hops"
+        return f"{hops}, success {self.success_prob:.2f}"
+
+    def describe(self) -> str:
+        """The plan in attribute words: a line per hop, with only what it changes."""
+        lines = [self.summary, f"from {self.space.describe(self.vectors[0])}"]
+        changes = [f"{number}. {words}" for number, words in enumerate(self.hops, 1)]
         width = max(map(len, changes), default=0)
         lines += [
             f"{change:<{width}}  {prob:.2f}"
             for change, prob in zip(changes, self.edge_probs, strict=True)
         ]
         return "\n".join(lines)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """The plan as a figure, from its start at the top to the goal, a bar for each hop.
+
+        Args:
+            ax: Where to draw; new axes by default.
+
+        Raises:
+            DependencyNotInstalled: If matplotlib is missing.
+        """
+        return draw_hops(self.summary, self.hops, self.edge_probs.tolist(), ax=ax)
+
+    def _repr_html_(self) -> str:
+        start = f"{self.summary}, from {self.space.describe(self.vectors[0])}"
+        probs = [f"{prob:.2f}" for prob in self.edge_probs]
+        rows = zip(range(1, len(self) + 1), self.hops, probs, strict=True)
+        return html_table(start, ["", "hop", "probability"], rows)
 
 
 def describe_change(space: AttributeSpace, before: IntArray, after: IntArray) -> str:

@@ -1,17 +1,14 @@
 """What a person looks at: figures, an agent's word held against the facts, and one page."""
 
-from gym_attrplan.report.album import save_graph, save_picture
+from gym_attrplan.report.agent_page import write_agent_report
+from gym_attrplan.report.album import save_picture
 from gym_attrplan.report.aliasing import Aliasing, StateDependence, find_aliasing
 from gym_attrplan.report.calibration import EdgeTrials, Trials, try_edges, try_plans
 from gym_attrplan.report.episodes import Episode, record_episode
-from gym_attrplan.report.page import write_report
-from gym_attrplan.report.plots import (
-    film_strip,
-    plot_graph,
-    plot_learning,
-    plot_plan,
-    plot_reliability,
-)
+from gym_attrplan.report.graphs import save_graph
+from gym_attrplan.report.paper_page import write_report
+from gym_attrplan.report.plots import film_strip, plot_learning, plot_reliability
+from gym_attrplan.report.video import Video, record_video
 
 __all__ = [
     "Aliasing",
@@ -19,16 +16,17 @@ __all__ = [
     "Episode",
     "StateDependence",
     "Trials",
+    "Video",
     "film_strip",
     "find_aliasing",
-    "plot_graph",
     "plot_learning",
-    "plot_plan",
     "plot_reliability",
     "record_episode",
+    "record_video",
     "save_graph",
     "save_picture",
     "try_edges",
     "try_plans",
+    "write_agent_report",
     "write_report",
 ]

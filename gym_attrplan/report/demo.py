@@ -15,7 +15,8 @@ from gym_attrplan.agent import AttributePlannerAgent
 from gym_attrplan.agent.evaluation import RandomModel, TaskResult, evaluate_tasks
 from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import DependencyNotInstalled
-from gym_attrplan.report.plots import plot_plan
+from gym_attrplan.report.album import save_picture
+from gym_attrplan.report.video import record_video, video_suffix
 
 ENV_ID = "AttrSwitches-v0"
 FARTHEST_GOAL = "targets==12"
@@ -33,7 +34,7 @@ def run_demo(
     """Train on the switches, plan for a goal 12 transitions away, and compare.
 
     Args:
-        out: Folder for the agent, a GIF and a picture of the graph.
+        out: Folder for the agent, a video (MP4, or GIF without ffmpeg) and a picture of the graph.
         total_timesteps: Steps of training.
         n_tasks: Random full targets to solve.
         n_envs: Worlds to train in at once.
@@ -45,7 +46,11 @@ def run_demo(
     Raises:
         DependencyNotInstalled: If what draws the pictures is missing; nothing was trained then.
     """
-    missing = [name for name in ("imageio", "matplotlib", "minigrid") if find_spec(name) is None]
+    missing = [
+        name
+        for name in ("imageio", "matplotlib", "minigrid", "networkx")
+        if find_spec(name) is None
+    ]
     if missing:
         raise DependencyNotInstalled(
             f"the demo's world and pictures need {', '.join(missing)}: "
@@ -73,7 +78,12 @@ def run_demo(
     _show_plan(agent, console, folder, seed)
     results = _compare(agent, n_tasks=n_tasks, seed=seed + 1)
     console.print(_table(results))
-    console.print(f"The agent, a GIF of that journey and a picture of the graph are in {folder}/.")
+    console.print(
+        f"The agent, a video of that journey and a picture of the graph are in {folder}/."
+    )
+    console.print(f"A page about this agent: attrplan report {folder / 'agent.zip'}")
+    if find_spec("nicegui") is not None:
+        console.print(f"To ask it for goals of your own: attrplan play {folder / 'agent.zip'}")
     return results
 
 
@@ -87,19 +97,13 @@ def _show_plan(agent: AttributePlannerAgent, console: Console, folder: Path, see
         return
     console.print("\n[bold]A goal 12 transitions away, never trained:[/bold]")
     console.print(plan.describe(), highlight=False)
-    figure = plot_plan(agent, plan).get_figure(root=True)
-    if figure is not None:
-        figure.savefig(folder / "graph.png", dpi=150)
-    frames, done, state = [env.render()], False, None
-    while not done:
-        action, state = agent.predict(observation, state, deterministic=True)
-        observation, _, terminated, truncated, info = env.step(int(action))
-        frames.append(env.render())
-        done = terminated or truncated
+    start = observation["achieved_goal"]
+    drawn = agent.plot_graph(observation["desired_goal"], start=start)
+    save_picture(drawn, folder / "graph.png", title="The graph and the plan")
+    video = record_video(agent, env, None, folder / f"journey{video_suffix()}", seed=seed)
     env.close()
-    _write_gif(folder / "journey.gif", frames)
-    word = "reached" if info["is_success"] else "not reached"
-    console.print(f"Acted out: {word} after {len(frames) - 1} steps.\n")
+    word = "reached" if video.solved else "not reached"
+    console.print(f"Acted out: {word} after {video.n_steps} steps; see {video.path}.\n")
 
 
 def _compare(agent: AttributePlannerAgent, *, n_tasks: int, seed: int) -> dict[str, TaskResult]:
@@ -123,9 +127,3 @@ def _table(results: dict[str, TaskResult]) -> Table:
         steps = f"{np.median(result.n_steps):.0f}"
         table.add_row(name, f"{result.rate:.1%}", f"{low:.1%} to {high:.1%}", steps)
     return table
-
-
-def _write_gif(path: Path, frames: list[Any]) -> None:
-    import imageio.v3 as imageio
-
-    imageio.imwrite(path, np.stack(frames), duration=200, loop=0)

@@ -1,4 +1,4 @@
-"""``attrplan report``: what benchmarks left in a folder, as one page that needs no network."""
+"""What all pages share: templates, ways to write numbers, and one file that needs no network."""
 
 from __future__ import annotations
 
@@ -8,105 +8,47 @@ from pathlib import Path
 from typing import Any
 
 from gym_attrplan.error import DependencyNotInstalled
-from gym_attrplan.report import paper
-from gym_attrplan.report.album import read_graphs, read_pictures
-from gym_attrplan.report.charts import HEIGHT, WIDTH, learning_charts, sample_charts, short
-from gym_attrplan.report.paper import BLOCKS, CRAFTING
-from gym_attrplan.report.results import Line, Results, Source
-from gym_attrplan.report.tables import Cell, Table, all_tables
+from gym_attrplan.files import replacing
+from gym_attrplan.report.graphs import graph_svg
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
-class Run:
-    """Where the figures of a suite come from.
+class Dots:
+    """A line of a chart of success rates.
 
     Args:
-        suite: Its name.
-        n_lines: Figures.
-        seeds: All seeds used.
-        commits: Commits they were measured at.
-        machines: Machines they were measured on.
-        versions: Versions of the packages, as ``name version``.
-        commands: Commands that made them.
-        dates: The first day and the last.
+        name: What is measured.
+        small: Said beside it.
+        tip: Said when a reader points at it.
+        percent: The rate; None if it was not measured.
+        interval: Its lower and upper end, in percent.
+        tick: Another rate to compare with.
+        kind: ``mine`` for what stands out.
     """
 
-    suite: str
-    n_lines: int
-    seeds: list[int]
-    commits: list[str]
-    machines: list[str]
-    versions: list[str]
-    commands: list[str]
-    dates: list[str]
-
-    @classmethod
-    def of(cls, suite: str, lines: list[Line]) -> Run:
-        """The lines of a suite, summed up."""
-        versions = {f"{name} {number}" for line in lines for name, number in _versions(line)}
-        days = sorted(line["date"][:10] for line in lines)
-        return cls(
-            suite=suite,
-            n_lines=len(lines),
-            seeds=sorted({line["seed"] for line in lines if line["seed"] is not None}),
-            commits=list(dict.fromkeys(line["commit"] for line in lines)),
-            machines=list(dict.fromkeys(line["machine"] for line in lines)),
-            versions=sorted(versions),
-            commands=list(dict.fromkeys(line["command"] for line in lines)),
-            dates=list(dict.fromkeys((days[0], days[-1]))),
-        )
+    name: str
+    small: str = ""
+    tip: str = ""
+    percent: float | None = None
+    interval: tuple[float, float] | None = None
+    tick: float | None = None
+    kind: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A figure that is no success rate: the paper's, and the values of our runs."""
-
-    world: str
-    what: str
-    paper: str
-    values: tuple[float, ...]
-    budget: int
-    unit: str
-    command: str
-
-    @property
-    def mean(self) -> float:
-        """Over runs."""
-        return sum(self.values) / len(self.values)
-
-
-def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
-    """Read what benchmarks left in a folder and write the page.
-
-    Args:
-        folder: ``*.jsonl`` results; ``*.png`` and ``*.graph.json``, also in its ``pictures/``.
-        out: The file to write; ``report.html`` in the folder by default.
-
-    Returns:
-        The file written.
+def write_page(file: Path, template: str, context: dict[str, Any]) -> Path:
+    """Fill in a template and write it, whole or not at all.
 
     Raises:
-        InvalidData: If there is no such folder, or a file in it is damaged.
-        DependencyNotInstalled: If Jinja2 is missing.
+        DependencyNotInstalled: If Jinja2 or matplotlib is missing.
     """
-    page = render(Path(folder))
-    file = Path(folder) / "report.html" if out is None else Path(out)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(page, encoding="utf-8")
-    return file
-
-
-def render(folder: Path) -> str:
-    """The page as text."""
     try:
         import jinja2
     except ModuleNotFoundError as error:
         raise DependencyNotInstalled(
             'the page needs Jinja2: pip install "gym_attrplan[viz]".'
         ) from error
-    results = Results.read(folder)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -114,70 +56,26 @@ def render(folder: Path) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"short": short, "percent": _percent, "count": _count, "tip": tip}
-    return environment.get_template("page.html").render(**_context(results, folder))
+    environment.filters |= {"short": short, "percent": _percent, "count": _count}
+    environment.globals |= {"graph_svg": graph_svg, "today": _today()}
+    page = environment.get_template(template).render(**context)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as part:
+        part.write(page.encode())
+    return file
 
 
-def tip(cell: Cell, table: Table) -> str:
-    """What is said about a cell when a reader points at it."""
-    lines = [cell.column]
-    if cell.ours:
-        budget = f"{cell.ours.budget:,} {table.unit}" if cell.ours.budget else "no training"
-        lines.append(f"ours, {budget}, {cell.ours.runs}")
-        if cell.is_rate:
-            low, high = cell.ours.interval
-            lines[-1] += f", {cell.ours.n:,} tasks"
-            lines.append(f"{cell.ours.percent:.2f}%, 95% interval {low:.2f} to {high:.2f}")
-            rates = [(one["seed"], 100 * one["successes"] / one["n"]) for one in cell.ours.lines]
-            lines += [f"seed {seed}: {rate:.1f}%" for seed, rate in rates]
-        else:
-            lines += [f"seed {line['seed']}: {line['value']:,.0f}" for line in cell.ours.lines]
-        lines.append(f"commit {cell.ours.lines[-1]['commit']}")
-    else:
-        lines.append(f"ours: {cell.reason or 'not run yet'}")
-    if cell.paper is not None:
-        lines.append(f"the paper’s: {cell.paper:,g}{'%' if cell.is_rate else ''}")
-    return "\n".join(lines)
+def short(number: float) -> str:
+    """A count as people write it.
 
-
-def _context(results: Results, folder: Path) -> dict[str, Any]:
-    tables = all_tables(results)
-    defaults = [table.best for table in tables]
-    return {
-        "tables": tables,
-        "n_ahead": sum(cell.verdict == "ours" for _, cell in defaults),
-        "n_measured": sum(cell.ours is not None for _, cell in defaults),
-        "sample_charts": sample_charts(results),
-        "learning_charts": learning_charts(results),
-        "findings": _findings(results),
-        "graphs": read_graphs(folder),
-        "pictures": read_pictures(folder),
-        "runs": [Run.of(suite, lines) for suite, lines in results.suites.items()],
-        "n_lines": len(results.lines),
-        "width": WIDTH,
-        "height": HEIGHT,
-        "today": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }
-
-
-def _findings(results: Results) -> list[Finding]:
-    """Edges found by exploring, and how often the detector of blocks errs."""
-    findings = []
-    for env, ways in paper.EDGES.items():
-        suite = "exploration" if env == CRAFTING else "build_order"
-        for way, figure in ways.items():
-            found = results.find(Source(suite, env, "edges", way))
-            values = tuple(float(line["value"]) for line in found.lines) if found else ()
-            budget = found.budget if found else 0
-            what, command = f"edges, {way.replace('_', ' ')}", f"python benchmarks/{suite}.py"
-            findings.append(Finding(env, what, f"{figure:,g}", values, budget, "steps", command))
-    for labels, figure in paper.DETECTOR_ERRORS.items():
-        found = results.find(Source("blocks", BLOCKS, "full_set", "detector", labels))
-        values = tuple(100 - rate for rate in found.seeds.values()) if found else ()
-        what = f"detector error in %, {short(labels)} labels"
-        command = f"python benchmarks/blocks.py --budgets {labels}"
-        findings.append(Finding(BLOCKS, what, f"{figure:g}", values, labels, "labels", command))
-    return findings
+    Example:
+        >>> short(2_400_000), short(300_032), short(18.6), short(120_000)
+        ('2.4M', '300K', '18.6', '120K')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "K")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:g}"
 
 
 def _percent(value: float) -> str:
@@ -189,5 +87,5 @@ def _count(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 or value == int(value) else f"{value:.3g}"
 
 
-def _versions(line: Line) -> list[tuple[str, str]]:
-    return list(line["versions"].items())
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()

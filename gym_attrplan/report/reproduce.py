@@ -24,7 +24,7 @@ from rich.table import Table
 from gym_attrplan.agent.remote.cluster import processors_of
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.report import keeper
-from gym_attrplan.report.page import write_report
+from gym_attrplan.report.paper_page import write_report
 from gym_attrplan.report.results import Line, Results
 from gym_attrplan.report.stage import Stage
 from gym_attrplan.report.stages import stages_of

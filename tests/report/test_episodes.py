@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from report_agents import wrapped
@@ -12,6 +14,7 @@ from gym_attrplan.report import record_episode
 
 
 class Pictured(GenericTestEnv):
+    metadata: ClassVar = {"render_modes": ["rgb_array"]}
     render_mode = "rgb_array"
 
     def render(self):

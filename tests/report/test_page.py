@@ -16,8 +16,9 @@ from gym_attrplan.cli import main
 from gym_attrplan.error import InvalidData
 from gym_attrplan.graph import Planner
 from gym_attrplan.report import film_strip, save_graph, save_picture, write_report
-from gym_attrplan.report.album import read_graphs, read_pictures
-from gym_attrplan.report.charts import learning_charts, sample_charts
+from gym_attrplan.report.album import read_pictures
+from gym_attrplan.report.charts import Chart, Curve, Mark, learning_charts, sample_charts
+from gym_attrplan.report.graphs import read_graphs
 from gym_attrplan.report.results import Results
 
 
@@ -53,6 +54,11 @@ def folder(tmp_path, planner):
     tasks = [([0, 0], "key, door"), ([0, 0], "key")]
     save_graph(planner, results / "keys.graph.json", title="Keys", tasks=tasks)
     return results
+
+
+def tips(svg):
+    """What a figure says of its marks."""
+    return [unescape(words) for words in re.findall(r'data-tip="([^"]*)"', svg)]
 
 
 def visible(page):
@@ -149,13 +155,13 @@ def test_learning_curves_show_the_mean_and_range_of_the_longest_trainings():
         )
     ]
     (chart,) = learning_charts(Results(lines))
-    (series,) = chart.series
-    assert [point.words for point in series.points] == [
+    (curve,) = chart.curves
+    assert [mark.x for mark in curve.marks] == [50, 100]
+    assert [mark.y for mark in curve.marks] == [30.0, 80.0]
+    assert tips(chart.svg) == [
         "AP, our default\n50 steps: 30.0% (20.0 to 40.0)",
         "AP, our default\n100 steps: 80.0%",
     ]
-    assert [point.x for point in series.points] == [382.0, 700.0]  # half way, and at the end
-    assert series.points[1].y == pytest.approx(310 - 0.8 * 296)
 
 
 def test_the_sample_size_curve_has_a_point_for_each_budget():
@@ -164,18 +170,28 @@ def test_the_sample_size_curve_has_a_point_for_each_budget():
         for budget, successes in ((10_000, 50), (1_000_000, 90))
     ]
     chart = next(one for one in sample_charts(Results(lines)) if one.title == "multi-step")
-    ours = next(series for series in chart.series if series.kind == "ours")
-    theirs = [series for series in chart.series if series.kind == "paper"]
-    assert [point.x for point in ours.points] == pytest.approx([64, 64 + 636 * 2 / 3])
-    assert [len(series.points) for series in theirs] == [4, 4]
+    ours = next(curve for curve in chart.curves if curve.kind == "ours")
+    theirs = [curve for curve in chart.curves if curve.kind == "paper"]
+    assert [mark.x for mark in ours.marks] == [10_000, 1_000_000]
+    assert [len(curve.marks) for curve in theirs] == [4, 4]
+    assert len(tips(chart.svg)) == 10
 
 
 def test_edges_are_drawn_on_logarithmic_axes():
     edges = line(suite="blocks", env="AttrBlocks-v0", task="edges", method="ap", budget=10_000)
     chart = sample_charts(Results([edges | {"value": 10_000.0, "seed": 0}]))[-1]
-    ours = next(series for series in chart.series if series.kind == "ours")
-    assert [words for _, words in chart.y_ticks] == ["1K", "10K", "100K", "1M"]
-    assert ours.points[0].y == pytest.approx(310 - 296 / 3)
+    ours = next(curve for curve in chart.curves if curve.kind == "ours")
+    assert (chart.log, ours.marks[0].y) == ("xy", 10_000.0)
+    assert {">10K<", ">100K<", ">1M<"} <= set(re.findall(">[^<>]+<", chart.svg))
+
+
+def test_a_chart_has_the_colours_of_the_page_and_nothing_from_elsewhere():
+    curves = [Curve("a < b", "ours", 1, [Mark(0, 10, 0, 20), Mark(5, 50, 40, 60)])]
+    svg = Chart("<title>", "steps", "solved, %", curves).svg
+    assert "var(--s1)" in svg
+    assert "var(--muted)" in svg
+    assert not re.search("http|url|<title>|font-family", svg)
+    assert tips(svg)[1] == "a < b\n5 steps: 50.0% (40.0 to 60.0)"
 
 
 def test_the_command_writes_the_page_where_it_is_told_to(folder, tmp_path, capsys):

@@ -33,6 +33,26 @@ document.addEventListener("focusout", () => say(null));
 document.addEventListener("keydown", (event) => event.key === "Escape" && say(null));
 document.addEventListener("scroll", () => say(null), { passive: true, capture: true });
 
+// A table with more to the right shows it, until that has been scrolled to.
+function mark(table) {
+  const more = table.scrollWidth - table.clientWidth - table.scrollLeft > 4;
+  table.parentElement.toggleAttribute("data-more", more);
+}
+for (const table of document.querySelectorAll(".scroll")) {
+  table.addEventListener("scroll", () => mark(table), { passive: true });
+  new ResizeObserver(() => mark(table)).observe(table);
+}
+
+// A video plays without its controls, which would hide its caption, until somebody turns to it.
+for (const video of document.querySelectorAll("video")) {
+  for (const name of ["pointerenter", "click", "focus"])
+    video.addEventListener(name, () => { video.controls = true; });
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) continue;
+  video.autoplay = false;
+  video.pause();
+  video.controls = true;
+}
+
 // On paper nothing can be opened.
 addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details")) part.open = true;

@@ -12,21 +12,19 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from gym_attrplan.error import InvalidOption
-from gym_attrplan.graph import EdgeTable, Planner
+from gym_attrplan.graph.edges import EdgeTable
+from gym_attrplan.graph.figures import draw_network, draw_way
+from gym_attrplan.graph.plan import Plan
+from gym_attrplan.graph.planner import Planner
 
 if TYPE_CHECKING:
-    from gym_attrplan.agent import AttributePlannerAgent
+    from matplotlib.axes import Axes
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 N_MOVES = 150
-"""Times that all nodes move a little away from each other and towards their neighbours."""
-
-
-def planner_of(agent: AttributePlannerAgent | Planner) -> Planner:
-    """What an agent plans with; a planner is its own."""
-    return agent if isinstance(agent, Planner) else agent.navigator.planner
+"""Times that the nodes move, from where the spectral layout has put them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,8 @@ class GraphDrawing:
     Args:
         nodes: ``(n,)`` numbers of the nodes drawn.
         places: ``(n, 2)`` where, each from 0 to 1.
-        words: Each node's attributes.
+        vectors: ``(n, n_attributes)`` each node's attributes.
+        words: The same in words.
         visits: ``(n,)`` how often exploration went through each.
         edges: ``(m, 2)`` rows of ``nodes`` that are joined, source and target.
         probs: ``(m,)`` the planner's probability of each edge.
@@ -56,6 +55,7 @@ class GraphDrawing:
 
     nodes: IntArray
     places: FloatArray
+    vectors: npt.NDArray[np.integer[Any]]
     words: tuple[str, ...]
     visits: FloatArray
     edges: IntArray
@@ -65,27 +65,31 @@ class GraphDrawing:
     @classmethod
     def of(
         cls,
-        agent: AttributePlannerAgent | Planner,
+        planner: Planner,
         *,
-        keep: Sequence[int] = (),
+        plans: Sequence[Plan] = (),
         max_nodes: int = 300,
     ) -> GraphDrawing:
-        """Draw what an agent plans over.
+        """Lay out what a planner plans over.
 
         Args:
-            agent: The agent, or its planner.
-            keep: Nodes to draw in any case, such as a plan's; by default the most visited one.
+            planner: Whose graph.
+            plans: Their nodes are drawn in any case; without any, the most visited one.
             max_nodes: Most nodes to draw: those, and what is fewest edges from them; of equally
                 near ones the most visited.
 
         Raises:
-            InvalidOption: If more nodes are to be kept than drawn.
+            InvalidGraph: If the graph is empty.
+            InvalidOption: If the plans have more nodes than may be drawn.
         """
-        planner = planner_of(agent)
         counts, edges, probs = planner.counts, planner.counts.edges(), planner.edge_probs()
-        wanted = np.unique(np.asarray(keep, np.int64))
+        passed = [counts.index.find(plan.vectors) for plan in plans]
+        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is what a plan only imagines
         if len(wanted) > max_nodes:
-            raise InvalidOption(f"max_nodes={max_nodes} is less than the {len(wanted)} to be kept.")
+            raise InvalidOption(
+                f"max_nodes={max_nodes} is less than the {len(wanted)} nodes of the plans: allow "
+                "more."
+            )
         visits = np.zeros(counts.n_nodes)
         for ends in (edges.source, edges.target):
             visits += np.bincount(ends, edges.visits, counts.n_nodes)
@@ -94,21 +98,48 @@ class GraphDrawing:
         nodes = np.sort(np.lexsort((-visits, hops))[:max_nodes])
         row = np.full(counts.n_nodes, -1, np.int64)
         row[nodes] = np.arange(len(nodes))
+        vectors = counts.index.vectors(nodes)
         pairs = np.stack([row[edges.source], row[edges.target]], axis=1)
         drawn = (pairs >= 0).all(axis=1)
         return cls(
             nodes=nodes,
             places=lay_out(len(nodes), pairs[drawn]),
-            words=tuple(map(counts.space.describe, counts.index.vectors(nodes))),
+            vectors=vectors,
+            words=tuple(map(counts.space.describe, vectors)),
             visits=visits[nodes],
             edges=pairs[drawn],
             probs=np.array(probs[drawn]),
             n_hidden=counts.n_nodes - len(nodes),
         )
 
-    def rows(self, nodes: npt.ArrayLike) -> IntArray:
-        """Where nodes, all of them drawn, stand in ``nodes``."""
-        return np.searchsorted(self.nodes, nodes)
+    def way(self, plan: Plan) -> IntArray:
+        """Rows of ``nodes`` through which a plan leads; what it only imagines is not there."""
+        same = (plan.vectors[:, None] == self.vectors).all(axis=2)
+        rows: IntArray = same.argmax(axis=1)[same.any(axis=1)]
+        return rows
+
+    def plot(self, plan: Plan | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw it: neighbours lie together, and darker edges work more often.
+
+        Args:
+            plan: A plan to draw through it.
+            ax: Where to draw; new axes by default.
+
+        Raises:
+            DependencyNotInstalled: If matplotlib is missing.
+        """
+        ax = draw_network(self.places, self.edges, probs=self.probs, visits=self.visits, ax=ax)
+        if plan is not None and len(self.way(plan)):
+            draw_way(ax, self.places[self.way(plan)])
+        ax.set_title(self.about, fontsize=10)
+        return ax
+
+    @property
+    def about(self) -> str:
+        """How much is drawn, in words."""
+        n, n_all = len(self.nodes), len(self.nodes) + self.n_hidden
+        part = f"{n:,}" if n == n_all else f"{n:,} of {n_all:,}"
+        return f"{part} descriptions, {len(self.edges):,} transitions"
 
 
 def _hops_from(nodes: IntArray, edges: EdgeTable) -> FloatArray:
@@ -123,37 +154,19 @@ def _hops_from(nodes: IntArray, edges: EdgeTable) -> FloatArray:
 
 
 def lay_out(n: int, edges: IntArray) -> FloatArray:
-    """``(n, 2)`` places from 0 to 1 at which joined nodes are close and others are not.
+    """``(n, 2)`` places from 0 to 1 at which joined nodes are close and others are not."""
+    import networkx as nx
 
-    Begins with the graph's two slowest vibrations, which know its overall shape, and then lets
-    springs work (Fruchterman and Reingold), which part what the former heap up.
-    """
     if n < 3:
         return np.stack([np.linspace(0.0, 1.0, max(n, 1)), np.full(max(n, 1), 0.5)], axis=1)[:n]
-    joined = np.zeros((n, n))
-    joined[edges[:, 0], edges[:, 1]] = joined[edges[:, 1], edges[:, 0]] = 1.0
-    np.fill_diagonal(joined, 0.0)
-    _, waves = np.linalg.eigh(np.diag(joined.sum(axis=1)) - joined)
+    graph = nx.empty_graph(n)
+    graph.add_edges_from(edges.tolist())
     rng = np.random.default_rng(0)  # parts nodes that lie on each other, the same way every time
-    places = _in_unit_square(waves[:, 1:3]) + rng.normal(scale=1e-3, size=(n, 2))
-    ideal = 1.0 / np.sqrt(n)
-    for heat in np.linspace(0.08, 0.002, N_MOVES):
-        places += _moves(places, joined, ideal, heat)
-    return _in_unit_square(places)
-
-
-def _moves(places: FloatArray, joined: FloatArray, ideal: float, heat: float) -> FloatArray:
-    apart = places[:, None] - places[None]
-    distance = np.maximum(np.linalg.norm(apart, axis=2), 1e-6)
-    force = (ideal / distance) ** 2 - joined * distance / ideal
-    push: Any = np.einsum("ij,ijk->ik", force, apart)
-    push -= places - places.mean(axis=0)  # what nothing joins would drift away
-    size = np.maximum(np.linalg.norm(push, axis=1, keepdims=True), 1e-12)
-    moves: FloatArray = push / size * np.minimum(size, heat)
-    return moves
-
-
-def _in_unit_square(places: FloatArray) -> FloatArray:
+    first = {
+        i: place + rng.normal(scale=1e-3, size=2) for i, place in nx.spectral_layout(graph).items()
+    }
+    found = nx.spring_layout(graph, pos=first, iterations=N_MOVES, seed=0)
+    places = np.array([found[i] for i in range(n)])
     low, high = places.min(axis=0), places.max(axis=0)
     square: FloatArray = (places - low) / np.maximum(high - low, 1e-9)
     return square

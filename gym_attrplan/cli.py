@@ -132,8 +132,8 @@ def _add_agent_commands(commands: Any) -> None:
     play.add_argument(
         "--total-timesteps",
         type=_at_least(1),
-        default=600_000,
-        help="steps of training, where an id is given; default: 600,000",
+        default=500_000,
+        help="steps of training, where an id is given; default: 500,000",
     )
     play.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone")
     play.add_argument("--port", type=_at_least(1), default=8080, help="default: 8080")

@@ -78,7 +78,7 @@ class GoalPanel:
         with self._chips:
             for one in self._suggested or []:
                 with (
-                    ui.button(on_click=self._asking(one.words))
+                    ui.button(on_click=self._asking(one.words), color=None)
                     .props("outline no-caps dense")
                     .classes("chip")
                     .mark("suggestion")

@@ -59,9 +59,15 @@ class PlanPanel:
         detour = following if following and following not in [hop.words for hop in hops[:1]] else ""
         with self._hops:
             if detour:
-                _hop(detour, None, now=True)
+                with ui.element("li").classes("now detour"):
+                    ui.label(detour).classes("clamp")
+                    ui.label("instead, now" if hops else "now").classes("quiet")
             for number, hop in enumerate(hops):
-                _hop(hop.words, hop.prob, now=number == 0 and not detour)
+                with ui.element("li").classes("now" if number == 0 and not detour else ""):
+                    ui.label(hop.words).classes("clamp")
+                    with ui.element("div").classes("bar").props("aria-hidden=true"):
+                        ui.element("div").style(f"width:{100 * hop.prob:.0f}%")
+                    ui.label(f"{hop.prob:.2f}").classes("number")
 
     def _build_log(self, events: list[Event]) -> None:
         self._log.clear()
@@ -71,17 +77,6 @@ class PlanPanel:
                     ui.icon(ICONS[event.kind])
                     ui.label(event.words).classes("clamp").tooltip(event.words)
                     ui.label(str(event.step)).classes("quiet number")
-
-
-def _hop(words: str, prob: float | None, *, now: bool) -> None:
-    with ui.element("li").classes("now" if now else ""):
-        ui.label(words).classes("clamp")
-        if prob is None:
-            ui.label("another try").classes("quiet")
-        else:
-            with ui.element("div").classes("bar").props("aria-hidden=true"):
-                ui.element("div").style(f"width:{100 * prob:.0f}%")
-            ui.label(f"{prob:.2f}").classes("number")
 
 
 def _chance(player: Player) -> str:

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from gym_attrplan.agent.journey import Journey
+from gym_attrplan.agent.members import nearest_member
 from gym_attrplan.attributes import FREE, AttributeSpace, GoalSet
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment
@@ -109,6 +110,7 @@ class Player:
         self.goal, self.n_steps_of_goal, self.first_chance = goal, 0, None
         self.events.append(Event(self.n_steps, "goal", f"goal: {goal.describe()}"))
         self.reached = bool(goal.matches(self.here))
+        self._show_goal(nearest_member(goal, self.here))
         self._decide()
 
     def step(self) -> None:
@@ -170,9 +172,14 @@ class Player:
             self._judge(self._before)
         self._look_ahead(journey)
 
+    def _show_goal(self, goal: IntArray) -> None:
+        """Have the environment ask for the goal too: some draw it."""
+        self.env.get_wrapper_attr("set_goal")(goal)
+
     def _look_ahead(self, journey: Journey) -> None:
         """The plan that the journey follows, in words."""
         self.following = self._asked_for(journey)
+        self._show_goal(journey.goals[0])
         navigator = getattr(self.model, "navigator", None)
         self.plan, self.trouble = None, ""
         if navigator is None:

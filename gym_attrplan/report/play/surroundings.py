@@ -72,6 +72,7 @@ def _options(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> dict[st
         "right": 24,
         "top": 26,
         "bottom": 18,
+        "preserveAspect": "contain",
         "data": _points(drawing, way, ahead),
         "links": _lines(drawing, way, ahead),
         "emphasis": {"disabled": True},
@@ -84,27 +85,44 @@ def _options(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> dict[st
 
 
 def _points(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> list[dict[str, Any]]:
-    here = ahead[:1] or way[-1:]
-    goal = ahead[-1:] if len(ahead) > 1 else []
+    labels = _labels(drawing, way, ahead)
     points = []
     for node, place, words in zip(drawing.nodes, drawing.places, drawing.words, strict=True):
         colour = VISITED if node in way else AHEAD if node in ahead else OTHER
-        named = "here" if node in here else "goal" if node in goal else ""
-        size = 15 if named else 9 if node in way or node in ahead else 5
-        point = {
-            "name": str(node),
-            # A chart is about twice as wide as it is high.
-            "x": round(200 * float(place[0]), 1),
-            "y": round(100 * float(place[1]), 1),
-            "symbolSize": size,
-            "itemStyle": {"color": colour, "opacity": 1 if size > 5 else 0.55},
-            "tooltip": {"formatter": html.escape(words).replace("{", "&#123;")},
-        }
-        if named:
-            label = {"show": True, "formatter": named, "position": "top", "color": colour}
-            point["label"] = label | {"fontWeight": "bold"}
-        points.append(point)
+        size = 15 if node in labels else 9 if node in way or node in ahead else 5
+        points.append(
+            {
+                "name": str(node),
+                # A chart is more than twice as wide as it is high.
+                "x": round(230 * float(place[0]), 1),
+                "y": round(100 * float(place[1]), 1),
+                "symbolSize": size,
+                "itemStyle": {"color": colour, "opacity": 1 if size > 5 else 0.55},
+                "tooltip": {"formatter": html.escape(words).replace("{", "&#123;")},
+                "label": {"color": colour, "fontWeight": "bold", **labels.get(node, {})},
+            }
+        )
     return points
+
+
+def _labels(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> dict[int, dict[str, Any]]:
+    """The words beside where one is and where the plan ends, away from the line between them."""
+    here, ends = [*ahead[:1], *way[-1:]][0], {}
+    if len(ahead) > 1:
+        ends = {here: ("here", ahead[1]), ahead[-1]: ("goal", ahead[-2])}
+    elif len(way) > 1:
+        ends = {here: ("here", way[-2])}
+    else:
+        ends = {here: ("here", here)}
+    height = dict(zip(drawing.nodes.tolist(), drawing.places[:, 1].tolist(), strict=True))
+    return {
+        node: {
+            "show": True,
+            "formatter": words,
+            "position": "bottom" if height[node] > height[other] else "top",
+        }
+        for node, (words, other) in ends.items()
+    }
 
 
 def _lines(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> list[dict[str, Any]]:

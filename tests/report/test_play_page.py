@@ -200,7 +200,9 @@ def test_a_training_shows_its_progress_and_then_the_page(visit):
         training.start()
         await sees(user, "of 50,000,000 steps")
         user.find("Play with what it knows now").click()
-        await sees(user, "What is known")
+        await sees(user, "step 0")
+        user.find("Step").click()
+        await sees(user, "step 1")
 
     visit(story, training)
 

@@ -37,11 +37,19 @@ async def open_page(lobby: Lobby) -> None:
         with main:
             await View(lobby, session, client.id).open()
 
+    if lobby.training is None:
+        await begin()
+        return
     with main:
+        panel = _TrainingPanel(lobby.training)
+
+    async def wait() -> None:
+        panel.show()
         if lobby.training is None:
+            timer.cancel()
             await begin()
-        else:
-            _TrainingPanel(lobby, lobby.training, begin)
+
+    timer = ui.timer(0.5, wait)  # beside the panels: it outlives that of the training
 
 
 class View:
@@ -109,10 +117,10 @@ class View:
 
 
 class _TrainingPanel:
-    """How far a training has come; what is to follow begins by itself."""
+    """How far a training has come."""
 
-    def __init__(self, lobby: Lobby, training: QuickTraining, begin: Callable[[], object]) -> None:
-        self._lobby, self._training, self._begin = lobby, training, begin
+    def __init__(self, training: QuickTraining) -> None:
+        self._training = training
         with ui.element("section").classes("panel training").props('aria-label="Training"'):
             ui.label(f"Training an agent in {training.env_id}").classes("title")
             self._bar = ui.linear_progress(show_value=False, size="10px").props("rounded")
@@ -120,9 +128,8 @@ class _TrainingPanel:
             self._error = ui.label().classes("error").props("role=alert")
             self._stop = ui.button("Play with what it knows now", on_click=training.stop)
             self._stop.props("outline no-caps")
-        self._timer = ui.timer(0.5, self._tick)
 
-    async def _tick(self) -> None:
+    def show(self) -> None:
         training = self._training
         self._bar.set_value(training.progress)
         self._words.set_text(
@@ -131,6 +138,3 @@ class _TrainingPanel:
         )
         self._error.set_text(training.error)
         self._stop.set_visibility(not training.error)
-        if self._lobby.training is None:
-            self._timer.cancel()
-            await self._begin()  # type: ignore[misc]

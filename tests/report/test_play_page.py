@@ -92,6 +92,19 @@ def test_a_goal_in_words_is_changed_on_the_way(visit):
     visit(story)
 
 
+def test_a_goal_that_controls_cannot_show_is_left_alone_by_them(visit):
+    async def story(user):
+        await sees(user, "PlayCounter-v0")
+        await ask(user, "four or two, one")
+        await sees(user, "goal: two, one or four")
+        await asyncio.sleep(0.5)
+        assert [one.value for one in user.find(marker="goal text").elements] == ["two, one or four"]
+        goals = [one for one in user.find(ui.label).elements if one.text.startswith("goal: ")]
+        assert len(goals) == 2
+
+    visit(story)
+
+
 def test_a_suggestion_is_a_goal(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")

@@ -101,9 +101,10 @@ class GoalPanel:
                 ui.label(f"and {len(columns) - MAX_CONTROLS} more: filter them").classes("quiet")
 
     def _control(self, space: AttributeSpace, column: int, value: int) -> ui.toggle | ui.select:
-        async def changed(event: events.ValueChangeEventArguments[Any]) -> None:
-            if not self._showing:
-                await self._ask(lambda: self._session.ask_attribute(column, int(event.value)))
+        def changed(event: events.ValueChangeEventArguments[Any]) -> Awaitable[None] | None:
+            if self._showing:  # asked at once, not in a task that runs later
+                return None
+            return self._ask(lambda: self._session.ask_attribute(column, int(event.value)))
 
         options = {FREE: "free", **_values(space, column)}
         name = space.names[column].replace('"', "'")

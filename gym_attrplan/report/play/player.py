@@ -128,25 +128,25 @@ class Player:
             self.ended = f"{how} after {counted(self.n_steps, 'step')}"
         self._decide()
 
+    def outcome(self) -> str:
+        """What came of the task, in a sentence; empty while it goes on."""
+        if self.reached and not self.n_steps_of_goal:
+            return "The goal holds here already."
+        if self.reached:
+            return f"Reached in {counted(self.n_steps_of_goal, 'step')}."
+        return f"Not reached: {self.ended}." if self.ended else ""
+
     def result(self) -> str:
-        """What came of the task, in words; empty while it goes on."""
-        if not self.over:
-            return ""
+        """The outcome, how the hops of the episode went, and what was expected of the plan."""
+        words = [self.outcome()]
         n_made, n_failed = (
             sum(event.kind == kind for event in self.events) for kind in ("made", "failed")
         )
-        if self.reached and not self.n_steps_of_goal:
-            return "The goal holds here already."
-        words = (
-            f"Reached in {counted(self.n_steps_of_goal, 'step')}."
-            if self.reached
-            else f"Not reached: {self.ended}."
-        )
-        if n_made + n_failed:
-            words += f" In this episode {counted(n_made, 'hop')} worked and {n_failed} failed."
-        if self.first_chance is not None:
-            words += f" The first plan gave it a probability of {self.first_chance:.2f}."
-        return words
+        if self.over and n_made + n_failed:
+            words.append(f"In this episode {counted(n_made, 'hop')} worked and {n_failed} failed.")
+        if self.over and self.n_steps_of_goal and self.first_chance is not None:
+            words.append(f"The first plan gave it a probability of {self.first_chance:.2f}.")
+        return " ".join(words)
 
     def picture(self) -> Any:
         """What the environment draws: an array, a text, or without either the description."""
@@ -160,7 +160,7 @@ class Player:
                 self._judge(self._before)
             self.plan, self.following, self.trouble = None, "", ""
             if self.n_steps_of_goal or self.ended:
-                self.events.append(Event(self.n_steps, "end", self.result()))
+                self.events.append(Event(self.n_steps, "end", self.outcome()))
             return
         self._action, journey = self.model.predict(
             self._observation, self._before, self._start, True, goal=self.goal

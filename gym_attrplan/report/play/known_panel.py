@@ -29,7 +29,9 @@ class KnownPanel:
                 for words in what_is_known(session.setup.agent):
                     with ui.element("li"):
                         ui.label(words).classes("clamp").tooltip(words)
-            self._button = ui.button("Look for aliasing", icon="search", on_click=self._look)
+            self._button = ui.button(
+                "Look for aliasing", icon="search", on_click=self._look, color=None
+            )
             self._button.props('outline no-caps dense title="tries 1,000 hops in new episodes"')
             self._found = ui.label().classes("found")
 

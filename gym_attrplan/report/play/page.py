@@ -126,7 +126,9 @@ class _TrainingPanel:
             self._bar = ui.linear_progress(show_value=False, size="10px").props("rounded")
             self._words = ui.label().classes("quiet").props("role=status")
             self._error = ui.label().classes("error").props("role=alert")
-            self._stop = ui.button("Play with what it knows now", on_click=training.stop)
+            self._stop = ui.button(
+                "Play with what it knows now", on_click=training.stop, color=None
+            )
             self._stop.props("outline no-caps")
 
     def show(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 
 from gym_attrplan.error import DependencyNotInstalled, InvalidOption
@@ -64,14 +65,15 @@ def serve(lobby: Lobby, *, host: str, port: int, show: bool) -> None:
         await open_page(lobby)
 
     print(f"attrplan play: http://{host}:{port} (Ctrl-C ends it)")
-    ui.run(
-        page,
-        host=host,
-        port=port,
-        show=show,
-        title="attrplan play",
-        favicon="🎯",
-        reload=False,
-        tailwind=False,
-        show_welcome_message=False,
-    )
+    with suppress(KeyboardInterrupt):
+        ui.run(
+            page,
+            host=host,
+            port=port,
+            show=show,
+            title="attrplan play",
+            favicon="🎯",
+            reload=False,
+            tailwind=False,
+            show_welcome_message=False,
+        )

@@ -35,10 +35,10 @@ class StagePanel:
     def _build_buttons(self) -> None:
         with ui.element("div").classes("buttons"):
             self._play = ui.button(on_click=self.toggle).props("unelevated no-caps").mark("play")
-            ui.button("Step", icon="skip_next", on_click=self.step).props(
+            ui.button("Step", icon="skip_next", on_click=self.step, color=None).props(
                 'outline no-caps title="right arrow"'
             )
-            ui.button("New episode", icon="replay", on_click=self.new_episode).props(
+            ui.button("New episode", icon="replay", on_click=self.new_episode, color=None).props(
                 'outline no-caps title="n"'
             )
 

@@ -16,7 +16,7 @@ from gym_attrplan.report.play.player import Player
 MAX_NODES = 100
 """Descriptions drawn: the way and the plan, and what is fewest hops from them."""
 
-MAX_EDGES = 400
+MAX_EDGES = 250
 """Transitions drawn beside those of the way and the plan; the most probable ones."""
 
 MAX_WAY = 40

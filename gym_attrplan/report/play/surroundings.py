@@ -71,14 +71,14 @@ def _options(drawing: GraphDrawing, way: list[int], ahead: list[int]) -> dict[st
         "left": 24,
         "right": 24,
         "top": 26,
-        "bottom": 18,
+        "bottom": 28,
         "preserveAspect": "contain",
         "data": _points(drawing, way, ahead),
         "links": _lines(drawing, way, ahead),
         "emphasis": {"disabled": True},
     }
     return {
-        "animationDurationUpdate": 250,
+        "animation": False,
         "tooltip": {"confine": True, "extraCssText": "max-width:340px;white-space:normal"},
         "series": [series],
     }

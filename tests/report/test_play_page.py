@@ -105,6 +105,25 @@ def test_a_goal_that_controls_cannot_show_is_left_alone_by_them(visit):
     visit(story)
 
 
+def test_a_seed_that_is_typed_begins_its_episode(visit):
+    async def story(user):
+        await sees(user, "PlayCounter-v0")
+        user.find("Step").click()
+        await sees(user, "step 1 ·")
+        (seed,) = user.find(marker="seed").elements
+        seed.set_value(7)
+        user.find(marker="seed").trigger("change")
+        await sees(user, "step 0 ·")
+        user.find("New episode").click()
+        for _ in range(PATIENCE):
+            if seed.value == 8:
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"the seed is {seed.value}")
+
+    visit(story)
+
+
 def test_a_suggestion_is_a_goal(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,6 +175,17 @@ def test_an_environment_that_fails_leaves_its_error_and_a_new_episode_tries_agai
     session.new_episode()
     assert session.error == ""
     assert session.players[0].n_steps == 0
+
+
+def test_an_environment_that_cannot_be_made_leaves_its_error():
+    def make():
+        raise OSError("no display")
+
+    session = Session(replace(counting_setup(), make_env=make))
+    assert session.error == "OSError: no display"
+    session.step()
+    session.ask("four")
+    assert session.error == "OSError: no display"
 
 
 @pytest.mark.parametrize(

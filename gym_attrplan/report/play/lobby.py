@@ -41,8 +41,8 @@ class Lobby:
     @property
     def training(self) -> QuickTraining | None:
         """The training that is not done yet; None if there is none."""
-        unfinished = isinstance(self._source, QuickTraining) and self._source.setup is None
-        return self._source if unfinished else None  # type: ignore[return-value]
+        source = self._source
+        return source if isinstance(source, QuickTraining) and source.setup is None else None
 
     async def do(self, act: Callable[[], T]) -> T:
         """What a function returns that is called in the thread of the sessions."""

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from gym_attrplan.error import DependencyNotInstalled, InvalidOption
 from gym_attrplan.report.play.lobby import Lobby
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
+LOCAL = ("127.0.0.1", "localhost")
 
 
 def check_page(host: str, port: int) -> None:
@@ -53,7 +53,7 @@ def serve(lobby: Lobby, *, host: str, port: int, show: bool) -> None:
 
     if host in LOCAL:
         # Another site's page must not reach this one under a name of its own.
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
     else:
         print(
             f"warning: everybody who reaches {host} may open the page and play; there is no "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
 
-from gym_attrplan.attributes import GoalLike, GoalSet
+from gym_attrplan.attributes import AttributeSpace, GoalLike, GoalSet
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidOption, did_you_mean
 from gym_attrplan.graph import Planner
@@ -49,7 +49,7 @@ class Session:
         self.new_episode(seed)
 
     @property
-    def space(self) -> Any:
+    def space(self) -> AttributeSpace:
         """The attributes."""
         return self.setup.agent.attribute_space
 
@@ -90,8 +90,7 @@ class Session:
     def goal_vector(self) -> IntArray:
         """The goal as values, -1 for what is free; all free if one vector cannot hold it."""
         goal = self.goal if self.goal is not None and self.goal.is_vector else None
-        vector: IntArray = self.space.goal({} if goal is None else goal)
-        return vector
+        return self.space.goal({} if goal is None else goal)
 
     def step(self) -> None:
         """One step of every player whose task is not over."""
@@ -109,17 +108,13 @@ class Session:
             offered = did_you_mean(rival, self.setup.rivals)
             raise InvalidOption(f"a rival is one that is offered; received {rival!r}. {offered}")
         self.rival = rival
-        for player in self.players[1:]:
-            player.env.close()
-        del self.players[1:]
+        self._close(self.players[1:])
         self.new_episode(self.seed)
 
     def close(self) -> None:
         """Close the environments."""
         self.playing = False
-        for player in self.players:
-            player.env.close()
-        self.players = []
+        self._close(self.players)
 
     def _begin(self) -> None:
         models = [self.setup.agent]
@@ -143,8 +138,7 @@ class Session:
         knows_more = not env.get_wrapper_attr("draws_what_it_saw") and not self.players[0].reached
         if knows_more or not self.suggestions:
             return drawn
-        goal: GoalSet = self.space.goal_set(self.suggestions[-1].words)
-        return goal
+        return self.space.goal_set(self.suggestions[-1].words)
 
     def _ask(self) -> None:
         assert self.goal is not None  # ask() has just set it
@@ -165,7 +159,10 @@ class Session:
             act()
         except Exception as error:  # the user's environment may raise anything
             self.error = f"{type(error).__name__}: {error}"
-            self.playing = False
-            for player in self.players:
+            self.close()
+
+    def _close(self, players: list[Player]) -> None:
+        self.players = [player for player in self.players if player not in players]
+        for player in players:
+            with suppress(Exception):  # an environment that has failed may fail again
                 player.env.close()
-            self.players = []

@@ -29,8 +29,9 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     stand beside it. A goal that leaves everything free is met by the first step.
 
     ``reset(options={"goal": goal})`` takes a goal in every form :meth:`AttributeSpace.goal` does;
-    otherwise ``goal_sampler`` draws one. ``reset(seed=...)`` makes both the world and the goals
-    reproducible; the default sampler then forgets what it saw.
+    otherwise ``goal_sampler`` draws one; ``set_goal`` changes it within an episode.
+    ``reset(seed=...)`` makes both the world and the goals reproducible; the default sampler then
+    forgets what it saw.
 
     Args:
         env: Any environment.

@@ -76,4 +76,5 @@ def serve(lobby: Lobby, *, host: str, port: int, show: bool) -> None:
             reload=False,
             tailwind=False,
             show_welcome_message=False,
+            message_history_length=0,  # a page that lost the connection is loaded anew
         )

@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-seeds faults lint type format docs bench clean
+.PHONY: help setup demo play test test-slow test-seeds faults lint type format docs bench clean
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -25,6 +25,9 @@ $(READY): setup.py pyproject.toml requirements/constraints.txt requirements/syst
 
 demo: setup  ## train an agent from nothing, plan for a far goal, compare; pictures in attrplan-demo/
 	$(BIN)/attrplan demo
+
+play: setup  ## train an agent on the switches, and open a page to play with it
+	$(BIN)/attrplan play AttrSwitches-v0
 
 test: lint type  ## lint, types and tests
 	$(PYTEST) -n auto --dist worksteal

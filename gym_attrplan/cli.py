@@ -1,4 +1,4 @@
-"""The command line: ``attrplan demo | train | evaluate | plan | report | reproduce | check``."""
+"""The command line: ``attrplan demo | train | evaluate | plan | play | report | …``."""
 
 from __future__ import annotations
 
@@ -114,6 +114,25 @@ def _add_agent_commands(commands: Any) -> None:
     _add_agent_argument(plan)
     plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
     plan.set_defaults(run=_plan)
+
+    play = commands.add_parser("play", help="a page to pick goals on and watch an agent")
+    play.add_argument(
+        "what", metavar="AGENT.zip|ENV_ID", help="what train saved, or an id to train in first"
+    )
+    _add_env_arguments(play, needed=False)
+    play.add_argument(
+        "--with", dest="other", type=Path, metavar="ZIP", help="a second agent, to compare with"
+    )
+    play.add_argument(
+        "--total-timesteps",
+        type=_at_least(1),
+        default=500_000,
+        help="steps of training, where an id is given; default: 500,000",
+    )
+    play.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone")
+    play.add_argument("--port", type=_at_least(1), default=8080, help="default: 8080")
+    play.add_argument("--no-show", action="store_true", help="open no browser")
+    play.set_defaults(run=_play)
 
 
 def _add_paper_commands(commands: Any) -> None:
@@ -333,6 +352,61 @@ def _plan(options: argparse.Namespace) -> None:
     print("no plan: the goal is not in the explored graph" if plan is None else plan.describe())
 
 
+def _play(options: argparse.Namespace) -> None:
+    from gym_attrplan.report.play.server import check_page, serve
+
+    check_page(options.host, options.port)
+    is_agent = options.what.endswith(".zip") or Path(options.what).is_file()
+    lobby = _agent_to_play(options) if is_agent else _training_to_play(options)
+    serve(lobby, host=options.host, port=options.port, show=not options.no_show)
+
+
+def _agent_to_play(options: argparse.Namespace) -> Any:
+    from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.report.play.lobby import Lobby
+    from gym_attrplan.report.play.setup import Setup
+
+    agent, kwargs = _load_where_trained(options.what, options)
+    others = {}
+    if options.other is not None:
+        others[options.other.name] = AttributePlannerAgent.load(options.other)
+    return Lobby(Setup.of(agent, options.env, kwargs, others=others))
+
+
+def _training_to_play(options: argparse.Namespace) -> Any:
+    from gym_attrplan.report.play.lobby import Lobby
+    from gym_attrplan.report.play.quick_training import QuickTraining
+    from gym_attrplan.report.play.setup import make_drawn
+
+    if options.env is not None or options.other is not None:
+        raise InvalidOption(
+            f"--env and --with belong to an agent's file; received the id {options.what!r}. Train "
+            "and save an agent first: attrplan train."
+        )
+    kwargs = options.env_kwargs or {}
+    make_drawn(options.what, kwargs).close()  # what cannot be made is said before the page opens
+    training = QuickTraining(
+        options.what, kwargs, total_timesteps=options.total_timesteps, seed=options.seed
+    )
+    training.start()
+    return Lobby(training)
+
+
+def _load_where_trained(file: str | Path, options: argparse.Namespace) -> Any:
+    """An agent, and what to make its environment with; ``--env`` is by default where it trained."""
+    from gym_attrplan.agent import AttributePlannerAgent
+
+    agent = AttributePlannerAgent.load(file)
+    if options.env is None:
+        if agent.trained_in is None:
+            raise InvalidOption(
+                f"{file} does not say in which environment it was trained: name it with --env "
+                "ENV_ID."
+            )
+        options.env = agent.trained_in["id"]
+    return agent, _trained_kwargs(agent, options)
+
+
 def _trained_kwargs(agent: Any, options: argparse.Namespace) -> dict[str, Any]:
     """What to make an agent's environment with: as given, or as in training; said if it matters."""
     trained = agent.trained_in or {"id": options.env, "kwargs": {}}
@@ -376,19 +450,10 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _report_agent(options: argparse.Namespace) -> Path:
-    from gym_attrplan.agent import AttributePlannerAgent
     from gym_attrplan.agent.worlds import as_vec_env
     from gym_attrplan.report.agent_page import write_agent_report
 
-    agent = AttributePlannerAgent.load(options.source)
-    if options.env is None:
-        if agent.trained_in is None:
-            raise InvalidOption(
-                f"{options.source} does not say in which environment it was trained: name it with "
-                "--env ENV_ID."
-            )
-        options.env = agent.trained_in["id"]
-    kwargs = _trained_kwargs(agent, options)
+    agent, kwargs = _load_where_trained(options.source, options)
     draws = "rgb_array" in _make(options.env, kwargs).metadata.get("render_modes", [])
     return write_agent_report(
         agent,

@@ -589,7 +589,7 @@ class AttributePlannerAgent:
             here = GraphDrawing.of(planner, max_nodes=1).vectors[0] if start is None else start
             plan = self.navigator.plan(self.attribute_space.check(here, leading=()), goal)
         drawing = GraphDrawing.of(
-            planner, plans=[] if plan is None else [plan], max_nodes=max_nodes
+            planner, ways=[] if plan is None else [plan.vectors], max_nodes=max_nodes
         )
         ax = drawing.plot(plan, ax=ax)
         if goal is not None:

@@ -67,28 +67,29 @@ class GraphDrawing:
         cls,
         planner: Planner,
         *,
-        plans: Sequence[Plan] = (),
+        ways: Sequence[npt.NDArray[np.integer[Any]]] = (),
         max_nodes: int = 300,
     ) -> GraphDrawing:
         """Lay out what a planner plans over.
 
         Args:
             planner: Whose graph.
-            plans: Their nodes are drawn in any case; without any, the most visited one.
+            ways: ``(n, n_attributes)`` descriptions that are drawn in any case, such as a plan's;
+                without any, the most visited one.
             max_nodes: Most nodes to draw: those, and what is fewest edges from them; of equally
                 near ones the most visited.
 
         Raises:
             InvalidGraph: If the graph is empty.
-            InvalidOption: If the plans have more nodes than may be drawn.
+            InvalidOption: If the ways have more nodes than may be drawn.
         """
         counts, edges, probs = planner.counts, planner.counts.edges(), planner.edge_probs()
-        passed = [counts.index.find(plan.vectors) for plan in plans]
-        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is what a plan only imagines
+        passed = [counts.index.find(way) for way in ways]
+        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is what was never seen
         if len(wanted) > max_nodes:
             raise InvalidOption(
-                f"max_nodes={max_nodes} is less than the {len(wanted)} nodes of the plans: allow "
-                "more."
+                f"max_nodes={max_nodes} is less than the {len(wanted)} nodes of plans and ways: "
+                "allow more."
             )
         visits = np.zeros(counts.n_nodes)
         for ends in (edges.source, edges.target):

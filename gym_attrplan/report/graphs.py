@@ -63,7 +63,9 @@ def graph_data(
     planner: Planner, title: str, plans: Mapping[str, Plan], *, max_nodes: int = 300
 ) -> dict[str, Any]:
     """A graph and plans, by the words of their goals, as plain data."""
-    drawing = GraphDrawing.of(planner, plans=[*plans.values()], max_nodes=max_nodes)
+    drawing = GraphDrawing.of(
+        planner, ways=[plan.vectors for plan in plans.values()], max_nodes=max_nodes
+    )
     share = np.sqrt(drawing.visits / max(drawing.visits.max(), 1.0))
     return {
         "title": title,

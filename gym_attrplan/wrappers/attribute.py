@@ -10,7 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from gym_attrplan.attributes.functions import AttributeFunction, read_values
 from gym_attrplan.attributes.library import choose_attributes
-from gym_attrplan.attributes.space import FREE, AttributeSpace, IntArray, Sizes
+from gym_attrplan.attributes.space import FREE, AttributeSpace, GoalLike, IntArray, Sizes
 from gym_attrplan.wrappers.goals import GoalRules, GoalSampler
 
 Observation = dict[str, Any]
@@ -29,8 +29,9 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     stand beside it. A goal that leaves everything free is met by the first step.
 
     ``reset(options={"goal": goal})`` takes a goal in every form :meth:`AttributeSpace.goal` does;
-    otherwise ``goal_sampler`` draws one. ``reset(seed=...)`` makes both the world and the goals
-    reproducible; the default sampler then forgets what it saw.
+    otherwise ``goal_sampler`` draws one; ``set_goal`` changes it within an episode.
+    ``reset(seed=...)`` makes both the world and the goals reproducible; the default sampler then
+    forgets what it saw.
 
     Args:
         env: Any environment.
@@ -130,6 +131,14 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         truncated = bool(truncated) or self._cut
         reward = float(met) - self.step_penalty
         return self._observe(observation, achieved), reward, terminated, truncated, info
+
+    def set_goal(self, wanted: GoalLike) -> None:
+        """Ask for another goal in the middle of an episode; observations show it from now on.
+
+        Raises:
+            InvalidGoal: If the goal is none; the one before then stays.
+        """
+        self._set_goal(self.attribute_space.goal(wanted))
 
     def truncate_episode(self) -> None:
         """Have the next step end the episode: nothing more is to be learned where it stands."""

@@ -68,7 +68,7 @@ def test_a_plan_is_a_table_in_a_notebook():
 
 def test_the_graph_is_drawn_with_all_its_edges_and_a_plan_through_it(planner):
     plan, (_, ax) = planner.plan([0, 0], "door"), plt.subplots()
-    drawing = GraphDrawing.of(planner, plans=[plan])
+    drawing = GraphDrawing.of(planner, ways=[plan.vectors])
     assert drawing.plot(plan, ax=ax) is ax
     assert ax.get_title() == "3 descriptions, 2 transitions"
     assert n_edges_drawn(ax) == 2
@@ -86,13 +86,13 @@ def test_of_a_large_graph_the_plan_or_the_most_visited_node_and_what_is_near_are
     assert GraphDrawing.of(planner, max_nodes=3).nodes.tolist() == [0, 1, 2]
     assert GraphDrawing.of(planner, max_nodes=2).nodes.tolist() == [1, 2]  # 2 has a visit more
     plan = planner.plan(4, "place=5")
-    drawing = GraphDrawing.of(planner, plans=[plan], max_nodes=3)
+    drawing = GraphDrawing.of(planner, ways=[plan.vectors], max_nodes=3)
     assert drawing.nodes.tolist() == [3, 4, 5]
     assert drawing.n_hidden == 3
     assert drawing.edges.tolist() == [[0, 1], [1, 2]]  # rows of nodes 3, 4 and 5
     assert GraphDrawing.of(planner, max_nodes=3).about == "3 of 6 descriptions, 2 transitions"
     with pytest.raises(InvalidOption, match="max_nodes=1"):
-        GraphDrawing.of(planner, plans=[plan], max_nodes=1)
+        GraphDrawing.of(planner, ways=[plan.vectors], max_nodes=1)
 
 
 def test_neighbours_lie_closer_together_than_others():

@@ -30,7 +30,7 @@ QUIET = [
 
 
 class Browser:
-    """Opens files, runs scripts in them, clicks, and tells what the console said."""
+    """Opens pages, runs scripts in them, clicks, types, and tells what was said and loaded."""
 
     def __init__(self) -> None:
         with socket.socket() as free:
@@ -46,7 +46,8 @@ class Browser:
             "binary": CHROMIUM,
             "args": [*QUIET, f"user-data-dir={self._folder.name}"],
         }
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        logs = {"browser": "ALL", "performance": "ALL"}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": logs}
         answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._root += f"/session/{answer['sessionId']}"
 
@@ -59,16 +60,48 @@ class Browser:
             self._folder.cleanup()
 
     def open(self, file: Path) -> None:
-        self._ask("POST", "/url", {"url": file.resolve().as_uri()})
+        self.visit(file.resolve().as_uri())
+
+    def visit(self, url: str) -> None:
+        self._ask("POST", "/url", {"url": url})
+
+    def new_tab(self) -> str:
+        """Open another tab; returns the handle of the one before, for :meth:`switch_to`."""
+        before: str = self._ask("GET", "/window")
+        self.switch_to(self._ask("POST", "/window/new", {"type": "tab"})["handle"])
+        return before
+
+    def switch_to(self, tab: str) -> None:
+        self._ask("POST", "/window", {"handle": tab})
+
+    def close_tab(self) -> None:
+        self._ask("DELETE", "/window")
 
     def run(self, script: str) -> Any:
         """What a JavaScript function body returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": []})
 
     def click(self, selector: str) -> None:
-        found = self._ask("POST", "/element", {"using": "css selector", "value": selector})
-        (element,) = found.values()
-        self._ask("POST", f"/element/{element}/click", {})
+        self._ask("POST", f"/element/{self._find(selector)}/click", {})
+
+    def type(self, selector: str, text: str) -> None:
+        self._ask("POST", f"/element/{self._find(selector)}/value", {"text": text})
+
+    def wait_for(self, condition: str, seconds: float = 30.0) -> None:
+        """Until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(f"return !!({condition})"):
+            if time.monotonic() > end:
+                raise AssertionError(f"never came true: {condition}")
+            time.sleep(0.05)
+
+    def requests(self) -> list[str]:
+        """The addresses of everything asked for since the last call, sockets included."""
+        entries = self._ask("POST", "/se/log", {"type": "performance"})
+        messages = [json.loads(entry["message"])["message"] for entry in entries]
+        sent = [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+        sockets = [one["params"] for one in messages if one["method"] == "Network.webSocketCreated"]
+        return [one["request"]["url"] for one in sent] + [one["url"] for one in sockets]
 
     def console(self) -> list[str]:
         return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]
@@ -89,6 +122,11 @@ class Browser:
     def print(self, file: Path) -> None:
         answer = self._devtools("Page.printToPDF", {"printBackground": True})
         file.write_bytes(base64.b64decode(answer["data"]))
+
+    def _find(self, selector: str) -> str:
+        found = self._ask("POST", "/element", {"using": "css selector", "value": selector})
+        (element,) = found.values()
+        return str(element)
 
     def _devtools(self, name: str, params: dict[str, Any]) -> Any:
         return self._ask("POST", "/goog/cdp/execute", {"cmd": name, "params": params})

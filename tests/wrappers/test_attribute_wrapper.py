@@ -51,6 +51,17 @@ def test_reward_is_one_on_the_step_that_reaches_the_goal_and_ends_the_episode():
     assert info["from"] == "step"
 
 
+def test_a_goal_may_be_changed_within_an_episode():
+    env = make()
+    env.reset(options={"goal": "four"})
+    env.set_goal("one")
+    with pytest.raises(InvalidGoal):
+        env.set_goal("won")
+    observation, reward, terminated, _, _ = env.step(1)
+    assert observation["desired_goal"].tolist() == [-1, -1, 1]
+    assert (reward, terminated) == (1.0, True)
+
+
 def test_step_penalty_and_going_on_after_success():
     env = make(step_penalty=0.25, terminate_on_success=False)
     env.reset(options={"goal": "one"})

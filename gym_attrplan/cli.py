@@ -16,6 +16,7 @@ import yaml
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import AttrPlanError, InvalidOption
 from gym_attrplan.wrappers import check_attribute_env, with_attributes
+from gym_attrplan.wrappers.offscreen import draw_off_screen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -468,6 +469,7 @@ def _report_agent(options: argparse.Namespace) -> Path:
 
 
 def _make(env_id: str, kwargs: dict[str, Any] | None) -> gym.Env[Any, Any]:
+    draw_off_screen()
     return with_attributes(gym.make(env_id, **kwargs or {}))
 
 

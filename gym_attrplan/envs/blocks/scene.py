@@ -6,9 +6,7 @@ and pictures, and neither cells nor attributes.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -19,6 +17,7 @@ import numpy.typing as npt
 from gym_attrplan.envs.blocks.camera import camera_mjcf
 from gym_attrplan.envs.blocks.rules import PITCH, SIDE
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
+from gym_attrplan.wrappers.offscreen import GL_LIBRARIES, draw_off_screen
 
 RGB = {
     "red": (0.90, 0.16, 0.16),
@@ -40,7 +39,6 @@ _TIMESTEP = 0.005  # 0.01 is faster, but drops onto an edge then end otherwise
 _AT_REST = 0.005  # no block moves faster, in m/s, or turns faster, in rad/s times half its side
 _STEPS_PER_LOOK = 4
 _LOOKS = 3  # in a row that find all slow: a block at the top of its bounce is not at rest
-_GL_LIBRARIES = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 _GL_LINES = (
     'pip install "gym_attrplan[mujoco]" and, on Debian, apt-get install libegl1 libegl-mesa0 '
     "libgl1 libgl1-mesa-dri (MUJOCO_GL=egl) or apt-get install libosmesa6 (MUJOCO_GL=osmesa). "
@@ -259,13 +257,7 @@ def load_mujoco() -> Any:
     Raises:
         DependencyNotInstalled: If it is missing.
     """
-    headless = sys.platform == "linux" and not (
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )
-    if headless and not os.environ.get("MUJOCO_GL"):
-        found = [name for name, library in _GL_LIBRARIES.items() if _loads(library)]
-        if found:
-            os.environ["MUJOCO_GL"] = found[0]
+    draw_off_screen()
     try:
         return import_module("mujoco")
     except ImportError as error:
@@ -282,21 +274,13 @@ def open_gl(mujoco: Any, size: int) -> Any:
     """
     backend = os.environ.get("MUJOCO_GL", "").lower()
     try:
-        module = import_module(f"mujoco.{backend}") if backend in _GL_LIBRARIES else mujoco
+        module = import_module(f"mujoco.{backend}") if backend in GL_LIBRARIES else mujoco
         return module.GLContext(size, size)
     except Exception as error:  # each backend fails in its own way: AttributeError, GLError, …
         raise DependencyNotInstalled(
             f"pictures of blocks need OpenGL, and MUJOCO_GL={backend!r} gives none "
             f"({type(error).__name__}: {error}): {_GL_LINES}"
         ) from error
-
-
-def _loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
 
 
 def scene_mjcf(

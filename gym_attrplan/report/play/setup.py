@@ -19,6 +19,7 @@ from gym_attrplan.report.aliasing import Aliasing, find_aliasing
 from gym_attrplan.report.calibration import try_edges
 from gym_attrplan.report.play.direct import DirectPolicy
 from gym_attrplan.wrappers import with_attributes
+from gym_attrplan.wrappers.offscreen import draw_off_screen
 
 WITHOUT_PLANNING = "the policy without planning"
 
@@ -97,6 +98,7 @@ class Setup:
 
 def make_drawn(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:
     """An attribute environment that draws pictures, or else text, if it can do either."""
+    draw_off_screen()
     env = with_attributes(gym.make(env_id, **kwargs))
     if env.render_mode is not None:
         return env

@@ -1,5 +1,6 @@
 """MuJoCo's blocks: rest, contacts, pictures, and what happens without a screen."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from gym_attrplan.envs.blocks import BlockScene, BlocksRules, scene
 from gym_attrplan.envs.blocks.scene import RGB, check_image_size, load_mujoco, upright
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
+from gym_attrplan.wrappers import offscreen
 
 RULES = BlocksRules()
 
@@ -159,16 +161,16 @@ def headless(monkeypatch):
     [(["EGL", "OSMesa"], "egl"), (["OSMesa"], "osmesa"), ([], "")],
 )
 def test_without_a_display_egl_is_chosen_then_osmesa(libraries, chosen, monkeypatch):
-    monkeypatch.setattr(scene, "_loads", lambda file: any(name in file for name in libraries))
+    monkeypatch.setattr(offscreen, "_loads", lambda file: any(name in file for name in libraries))
     load_mujoco()
-    assert scene.os.environ["MUJOCO_GL"] == chosen
+    assert os.environ["MUJOCO_GL"] == chosen
 
 
 @pytest.mark.usefixtures("headless")
 def test_what_the_user_has_set_stays(monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "osmesa")
     load_mujoco()
-    assert scene.os.environ["MUJOCO_GL"] == "osmesa"
+    assert os.environ["MUJOCO_GL"] == "osmesa"
 
 
 def test_without_opengl_the_error_names_the_lines_to_run(monkeypatch):

@@ -27,9 +27,9 @@ def test_the_examples_run_as_pasted(seed):
     for block in blocks:
         code = block.replace("seed=0", f"seed={seed}")
         exec(compile(code, str(README), "exec"), namespace)
-    assert namespace["observation"]["desired_goal"].tolist() == [3, -1]
-    assert namespace["plan"].vectors[-1, 0] == 3
-    assert namespace["action"] in range(4)
+    assert namespace["observation"]["desired_goal"].tolist() == [-1, 2]
+    assert namespace["plan"].vectors[-1, 1] == 2
+    assert namespace["done"]
 
 
 def test_the_two_commands_are_named():

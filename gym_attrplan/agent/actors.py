@@ -25,10 +25,10 @@ def random_actions(space: spaces.Space[Any], n: int, rng: np.random.Generator) -
 
 
 class Actor(ABC):
-    """Steps through worlds and tells a callback; what it does in them, a subclass says.
+    """Steps through environments and tells a callback; what it does in them, a subclass says.
 
     Args:
-        venv: The worlds.
+        venv: The environments.
         rollout: Steps between two reports.
     """
 
@@ -45,7 +45,7 @@ class Actor(ABC):
         self.logger = logger
 
     def get_env(self) -> VecEnv:
-        """The worlds."""
+        """The environments."""
         return self.env
 
     def learn(
@@ -87,7 +87,7 @@ class RandomExplorer(Actor):
     """Random actions.
 
     Args:
-        venv: The worlds.
+        venv: The environments.
         rng: Draws them.
     """
 

@@ -75,7 +75,7 @@ class CuriousExplorer(RandomExplorer):
         actions = super()._act(observations)
         if self._learner.forward.is_fitted:
             curious = np.flatnonzero(self._rng.random(len(actions)) >= RANDOM_SHARE)
-            if len(curious):  # of few worlds, chance may take all
+            if len(curious):  # of few environments, chance may take all
                 rows = {key: part[curious] for key, part in observations.items()}
                 choice = self._foresight.seek(rows, self._worth())
                 actions[curious[choice.found]] = choice.actions[choice.found]

@@ -27,7 +27,7 @@ _MAX_GOALS = 1_000
 """Of more descriptions than these, so many are drawn as goals."""
 
 _MAX_LEFT_OUT = 1_000
-"""Goals that hold at the start, in a row, before a world is taken to draw no others."""
+"""Goals that hold at the start, in a row, before an environment is taken to draw no others."""
 
 
 class Predictor(Protocol):
@@ -189,7 +189,7 @@ def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float,
 def _no_tasks(goal: str) -> InvalidEnvironment:
     return InvalidEnvironment(
         f"a task is a goal that does not hold at the start; {_MAX_LEFT_OUT} goals in a row did, "
-        f"such as {goal!r}. The default sampler draws what its world has seen: give "
+        f"such as {goal!r}. The default sampler draws what its environment has seen: give "
         "AttributeWrapper a goal_sampler."
     )
 
@@ -210,8 +210,8 @@ def evaluate_tasks(
     Goals are those given, or the environment's own sampler draws them. An environment without one
     would draw what it has just been in itself, which flatters; an agent is then asked for the
     descriptions that it knows, each as often as any other. Tasks that hold at the start are left
-    out. Every world gets the same number of tasks, give or take one, since counting whatever ends
-    first would favour short ones.
+    out. Every environment gets the same number of tasks, give or take one: counting the episodes
+    that end first would favour short ones.
 
     Args:
         model: The agent or any SB3 model.
@@ -219,8 +219,8 @@ def evaluate_tasks(
         n_tasks: How many tasks.
         goals: What to ask for, in any form that ``AttributeSpace.goal`` reads; each as often as any
             other.
-        seed: Of the worlds and goals.
-        deterministic: Whether to take the likeliest actions.
+        seed: Of the environments and goals.
+        deterministic: Whether to take the most likely actions.
         truth: Key of the infos that holds the true attributes, where a detector's word decides
             what the model sees: an episode ends when the goal is believed to be met, and is
             solved if it truly is.
@@ -229,7 +229,7 @@ def evaluate_tasks(
     Raises:
         InvalidOption: If there is no task.
         InvalidGoal: If a goal does not belong to the attributes.
-        InvalidEnvironment: If a world draws nothing but goals that hold at the start.
+        InvalidEnvironment: If an environment draws nothing but goals that hold at the start.
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")

@@ -25,10 +25,10 @@ NEARBY = 0.04
 """Around so many of the best actions others are drawn, so far off in shares of the range."""
 
 N_NEIGHBOURS = 15
-"""So many neighbours in the graph are aimed at, beside the goal and what is likeliest anyway."""
+"""Number of neighbours in the graph that are aimed at, beside the goal."""
 
 MIN_CHANCE = 1e-3
-"""What an action has less of a chance to bring about, it is no way to."""
+"""Minimum probability of an outcome for an action to count as a way to it."""
 
 _CHUNK = 2_048  # states imagined at a time
 
@@ -57,7 +57,7 @@ class Aims(NamedTuple):
     def improve(
         self, costs: npt.NDArray[np.float64], targets: Rows, outcomes: Outcomes
     ) -> tuple[npt.NDArray[np.float64], IntArray, Rows]:
-        """``(n, m)`` costs, vectors and nodes, of the likeliest outcomes or of a cheaper aim."""
+        """``(n, m)`` costs, vectors and nodes, of the most likely outcomes or of a cheaper aim."""
         chances = outcomes.chances(self.vectors).astype(np.float64)
         aimed = np.where(chances < np.log(MIN_CHANCE), np.inf, self.costs[:, None] - chances)
         best = aimed.argmin(axis=2)
@@ -117,9 +117,9 @@ class Foresight:
     ) -> Choice:
         """For each row the action whose own cost and the way on from where it leads are least.
 
-        An action is judged by its likeliest outcome, by its chance to meet the goal at once, and by
-        its chances to lead to the best neighbours in the graph: what works once in five times may
-        still be the best there is.
+        An action is judged by its most likely outcome, by its chance to meet the goal at once, and
+        by its chances to lead to the best neighbours in the graph: an action that works once in
+        five times may still be the best.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
@@ -127,12 +127,12 @@ class Foresight:
             planner: Knows the way on.
             envs: ``(n,)`` which environment each row is, for the memory.
             nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
-            memory: What the running episodes make dearer.
+            memory: What the running episodes make more costly.
             seed: Of the candidates: the same seed gives the same choice.
         """
         achieved = observations["achieved_goal"]
 
-        def dearer(targets: Rows) -> npt.NDArray[np.float64]:
+        def remembered(targets: Rows) -> npt.NDArray[np.float64]:
             extra = np.zeros(targets.shape)
             if memory is not None:
                 row, column = np.nonzero((targets >= 0) & (nodes >= 0)[:, None])
@@ -141,12 +141,12 @@ class Foresight:
             return extra
 
         aims = self._aims(goals, planner, nodes)
-        aims = aims._replace(costs=aims.costs + dearer(aims.nodes))
+        aims = aims._replace(costs=aims.costs + remembered(aims.nodes))
 
         def judge(candidates: npt.NDArray[np.float32]) -> tuple[Array, IntArray, Rows]:
             outcomes = self.model.foresee(observations, candidates)
             costs, targets = self._costs(achieved, goals, outcomes, planner)
-            return aims.improve(costs + dearer(targets), targets, outcomes)
+            return aims.improve(costs + remembered(targets), targets, outcomes)
 
         return self._best(judge, len(goals), np.random.default_rng(seed))
 

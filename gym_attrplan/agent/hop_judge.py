@@ -40,7 +40,7 @@ def endless_goals(venv: VecEnv) -> Iterator[None]:
 def last_rows(
     observations: Observations, done: BoolArray, infos: list[Info], key: str
 ) -> npt.NDArray[Any]:
-    """A part of what each world showed after the step, before any of them began a new episode."""
+    """A part of what each environment showed after the step, before any new episode began."""
     rows = observations[key]
     if done.any():
         rows = rows.copy()
@@ -50,7 +50,7 @@ def last_rows(
 
 
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
-    """Where each world stood after the step, before any of them began a new episode."""
+    """Where each environment stood after the step, before any of them began a new episode."""
     return last_rows(observations, done, infos, "achieved_goal")
 
 
@@ -74,7 +74,7 @@ class HopJudge(VecEnvWrapper, ABC):
         return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The worlds' attribute, except for what a hop judges differently."""
+        """The environments' attribute, except for what a hop judges differently."""
         if attr_name in _JUDGED_HERE:
             return [getattr(self, attr_name) for _ in self._get_indices(indices)]
         return super().get_attr(attr_name, indices)
@@ -82,7 +82,7 @@ class HopJudge(VecEnvWrapper, ABC):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """The worlds' method, except for what a hop judges differently."""
+        """The environments' method, except for what a hop judges differently."""
         if method_name in _JUDGED_HERE:
             answer = getattr(self, method_name)(*args, **kwargs)
             return [answer for _ in self._get_indices(indices)]

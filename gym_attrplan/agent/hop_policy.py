@@ -43,7 +43,7 @@ class HopPolicy:
         Args:
             observations: ``{key: (n, …)}``.
             journey: Where each row is heading; what is tried is noted in it.
-            deterministic: Whether to take the likeliest actions, unless the planner samples.
+            deterministic: Whether to take the most likely actions, unless the planner samples.
         """
         space: spaces.Space[Any] = self._low_level.action_space
         actions = np.zeros((len(journey.goals), *(space.shape or ())), space.dtype)

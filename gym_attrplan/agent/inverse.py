@@ -1,4 +1,4 @@
-"""InverseLearner: ``low_level="inverse"``, for worlds where one action makes one transition."""
+"""InverseLearner: ``low_level="inverse"``, for environments where an action is a transition."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class InverseLearner(Actor):
     that is seen is plain numbers, so is a model of what is seen next.
 
     Args:
-        venv: Worlds cut into hops.
+        venv: Environments cut into hops.
         space: The attributes.
         examples: What actions did.
         action_choices: How many numbers at the front of a box are scores of choices.

@@ -33,7 +33,7 @@ class Journey:
         next_best: Environment → what it heads for, its goal being out of reach.
         courses: Environment → the descriptions that it means to pass through, imagined ahead.
         trail: Where they have come from.
-        memory: What this episode made dearer.
+        memory: What this episode made more costly.
         tries: Which actions it tried where.
         n_pushes: Steps in which some environment's actions were drawn: a hop tried again, or lost.
         n_choices: Times that the forward model has chosen: the seed of its candidates.

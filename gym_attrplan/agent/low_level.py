@@ -39,7 +39,7 @@ _POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
 """What algorithms are given first, and options cannot change."""
 
 _ROLLOUT = 16_384
-"""Steps between two updates when there are many worlds: large batches are what makes SB3 fast."""
+"""Steps between two updates when there are many environments: large batches make SB3 fast."""
 
 _ADAM = {"eps": 1e-5, "fused": True}
 """SB3's Adam for actors and critics, all numbers of a weight at once (torch from 2.4)."""
@@ -231,7 +231,7 @@ def _checked_rate(rate: Any) -> float:
 
 
 def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
-    """Hyper-parameters that suit short hops with 0/1 rewards, by the number of worlds."""
+    """Hyper-parameters that suit short hops with 0/1 rewards, by the number of environments."""
     n_envs, space = venv.num_envs, venv.action_space
     # The entropies of actions that are taken together add up, and so would their reward; that of a
     # Gaussian whose actions are clipped grows without end.
@@ -278,8 +278,8 @@ def hop_defaults(
 
     Attributes change in the last step of a hop to a neighbour alone, so there is no other goal to
     relabel to; where hops ask for changes, what did change is one. New
-    noise in every step of a continuous world adds up to nothing, and an entropy that SAC begins to
-    weigh at 1 outweighs a reward of at most 1 for thousands of updates.
+    noise in every step of a continuous environment adds up to nothing, and an entropy that SAC
+    begins to weigh at 1 outweighs a reward of at most 1 for thousands of updates.
     """
     options: dict[str, Any] = {}
     if issubclass(algorithm, OffPolicyAlgorithm):

@@ -26,11 +26,11 @@ SURE = 0.9
 """A plan of the graph with at least this probability is followed without looking ahead."""
 
 _TREE_BYTES = 1 << 28
-"""For so many bytes of goals the ways to them are remembered: worlds of a batch take turns."""
+"""Bytes of memory for paths to goals: the environments of a batch take turns with theirs."""
 
 
 class Navigator:
-    """Follows plans for a batch of worlds: re-plans where attributes changed or a hop failed.
+    """Follows plans for a batch of environments: re-plans where attributes changed or a hop failed.
 
     Args:
         counts: The graph.

@@ -29,7 +29,7 @@ class ExploreVecEnv(VecEnvWrapper):
     """Counts every attribute transition and pays its bonus; there is no goal.
 
     Args:
-        venv: The worlds.
+        venv: The environments.
         counts: The table to count into.
         formula: What a transition pays, by its visits and by all of them; None pays nothing.
         scale: Factor on the bonus.
@@ -89,17 +89,17 @@ class ExploreVecEnv(VecEnvWrapper):
 
 
 class HopVecEnv(HopJudge):
-    """Worlds cut into hops: from where a world stands to a neighbour drawn for practice.
+    """Environments cut into hops, each from its start to a neighbour drawn for practice.
 
-    A hop ends when the attributes change, after ``max_hop_steps``, or with the world's own
+    A hop ends when the attributes change, after ``max_hop_steps``, or with the environment's own
     episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
-    row the new one. The next hop starts where the last one ended; worlds reset only when their
-    own episode ends, or where no neighbour is known and nothing more can be learned. The
-    *targeted* edge gets the attempt and, if reached, the success. A hop that the world's time
+    row the new one. The next hop starts where the last one ended; environments reset only when
+    their own episode ends, or where no neighbour is known and nothing more can be learned. The
+    *targeted* edge gets the attempt and, if reached, the success. A hop that the environment's time
     limit cut short is no attempt: nobody knows how it would have ended.
 
     Args:
-        venv: The worlds.
+        venv: The environments.
         counts: The explored graph; attempts are counted into it, and new transitions too.
         attempts: Where the states that hops start from are kept for the success model.
         max_hop_steps: The longest hop.

@@ -91,7 +91,7 @@ class AgentOptions:
         low_level_kwargs: For the algorithm that hops; for an inverse model ``n_features``,
             ``inverse_arch``, ``forward_arch`` and the fields of ``FitSettings``.
         exploration_kwargs: For the PPO that explores first; none does where hops ask for changes.
-        seed: Of networks, actions, neighbours and worlds.
+        seed: Of networks, actions, neighbours and environments.
         device: As in SB3.
         verbose: 1 prints what each phase found, and the log.
         tensorboard_log: Folder of TensorBoard runs.

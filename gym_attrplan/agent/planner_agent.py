@@ -76,10 +76,10 @@ class AttributePlannerAgent:
     Args:
         policy: The SB3 policy, by name or class; observations are dicts, so
             ``"MultiInputPolicy"``, or ``"UnitPolicy"`` for environments of units.
-        env: The worlds: an id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
+        env: An id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
-            ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for worlds where
-            one action makes one transition.
+            ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for environments
+            where one action makes one transition.
         planner: ``"robust"`` (default), :class:`PlannerOptions`, or ``"paper"``: the paper's
             agent, whose hops ask for whole neighbouring descriptions after exploring first.
         hops: See :class:`AgentOptions`, as for all that follow.
@@ -241,7 +241,7 @@ class AttributePlannerAgent:
         """Practise: hop and explore in turn; or, to neighbours, explore first and then hop.
 
         Args:
-            total_timesteps: Steps over all worlds and both phases.
+            total_timesteps: Steps over all environments and both phases.
             callback: SB3 callbacks; they see this agent as their ``model``, and ``False`` from one
                 of them stops all phases.
             log_interval: Rollouts between two dumps of the log; None for none.
@@ -638,7 +638,7 @@ class AttributePlannerAgent:
 
     @property
     def n_envs(self) -> int:
-        """Number of worlds."""
+        """Number of environments."""
         return self.env.num_envs
 
     def get_env(self) -> VecEnv:
@@ -650,7 +650,7 @@ class AttributePlannerAgent:
         return unwrap_vec_normalize(self.env)
 
     def set_env(self, env: Worlds) -> None:
-        """Train in other worlds with the same attributes, observations and actions.
+        """Train in other environments with the same attributes, observations and actions.
 
         Raises:
             InvalidEnvironment: If they differ.

@@ -22,7 +22,7 @@ class PlannerOptions:
         first_edge: Whether the success model judges the first hop to a neighbour from the state at
             hand. Where hops ask for changes it would have the agent put off what it is asked for:
             from elsewhere, where the state is not known yet, everything looks better.
-        memory: Whether nodes visited and edges failed within an episode become dearer.
+        memory: Whether nodes visited and edges failed within an episode become more costly.
         sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
         retry_cost: What an action costs for each time it was tried in the same situation of the
             episode, in nats; for policies with discrete actions, followed deterministically. Where

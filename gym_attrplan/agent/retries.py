@@ -1,4 +1,4 @@
-"""Getting out of circles: where the likeliest action did not help, another one is tried."""
+"""Getting out of circles: where the most likely action did not help, another one is tried."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def searching_actions(
     *,
     draw: bool = False,
 ) -> npt.NDArray[Any]:
-    """The likeliest actions, and others where those did not help earlier in the episode.
+    """The most likely actions, and others where those did not help earlier in the episode.
 
     Args:
         model: What hops.
@@ -103,7 +103,7 @@ def least_tried_actions(
     memory: EpisodeMemory,
     envs: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """The likeliest action of each row, less what having tried it there before costs.
+    """The most likely action of each row, less what having tried it there before costs.
 
     A policy that is followed deterministically and errs does so for ever: it comes back to where
     it was and does the same again. Counting its tries makes it search instead.
@@ -131,11 +131,11 @@ def redrawn_actions(
     memory: EpisodeMemory,
     envs: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """The likeliest action of each row; where the same was seen before, one drawn by the policy.
+    """The most likely action of each row; where the same was seen before, one drawn by the policy.
 
-    Who comes back may be going round in circles, or chance has led back and the likeliest action is
-    still the best: drawing serves both. After :data:`PATIENCE` returns draws become bolder. The
-    same returns draw the same.
+    An agent that comes back may be going in circles, or chance has led it back and the most
+    likely action is still the best: drawing serves both. After :data:`PATIENCE` returns draws
+    become bolder. The same returns draw the same.
 
     Args:
         model: A model that :func:`knows_action_probs`.

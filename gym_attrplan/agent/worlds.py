@@ -105,7 +105,7 @@ def set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
 
 
 def action_choices(venv: VecEnv) -> int:
-    """How many numbers at the front of an action are scores of choices, if the worlds say so."""
+    """Number of scores of choices at the front of an action; 0 if the environments do not say."""
     return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
 
 
@@ -210,12 +210,12 @@ def _check_actions(space: spaces.Space[Any]) -> None:
 
 
 class SpacesOnly(VecEnv):
-    """Stands in for the worlds of a loaded agent: it can act, but not learn.
+    """Stands in for the environments of a loaded agent: it can act, but not learn.
 
     Args:
-        observation_space: Of a single world.
-        action_space: Of a single world.
-        attributes: Of a single world.
+        observation_space: Of a single environment.
+        action_space: Of a single environment.
+        attributes: Of a single environment.
         action_choices: Scores of choices at the front of an action.
         n_envs: How many there were.
     """
@@ -235,7 +235,7 @@ class SpacesOnly(VecEnv):
         super().__init__(n_envs, observation_space, action_space)
 
     def reset(self) -> Any:
-        """Refused: there are no worlds."""
+        """Refused: there are no environments."""
         raise InvalidEnvironment(
             "this agent was loaded without an environment: give one with load(path, env=...) or "
             "set_env(env) before learn()."

@@ -50,7 +50,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         done: npt.NDArray[Any],
         infos: list[dict[str, Any]],
     ) -> None:
-        """Store transitions, and with them whether the world itself ended."""
+        """Store transitions, and with them whether the environment itself ended."""
         self.env_terminated[self.pos] = [bool(info.get("env_terminated")) for info in infos]
         super().add(obs, next_obs, action, reward, done, infos)
 

@@ -1,4 +1,4 @@
-"""BatchEnv: what the batched twins have in common, whatever goes on in their worlds."""
+"""BatchEnv: what the batched twins have in common, whatever goes on in their environments."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Observation = TypeVar("Observation")
 
 
 class BatchEnv(VectorEnv[Observation, IntArray, Array]):
-    """Many worlds in numpy. They neither reset by themselves nor know a goal: a wrapper does both.
+    """Many environments in numpy. A wrapper resets them and gives them goals.
 
-    ``reset(seed=s)`` begins world i as a single environment that is reset with seed ``s + i``, and
+    ``reset(seed=s)`` begins environment i as a single one that is reset with seed ``s + i``, and
     ``reset(seed=[...])`` takes a seed for each; later resets draw from one generator.
-    ``reset(options={"reset_mask": mask})`` resets the marked worlds only.
+    ``reset(options={"reset_mask": mask})`` resets the marked environments only.
 
     Args:
-        observation_space: Of a single world.
-        action_space: Of a single world: ``Discrete``, or ``MultiDiscrete`` with equal parts.
-        num_envs: Number of worlds.
+        observation_space: Of a single environment.
+        action_space: Of a single environment: ``Discrete``, or ``MultiDiscrete`` with equal parts.
+        num_envs: Number of environments.
         max_episode_steps: Steps after which an episode is truncated; None for no limit.
         render_mode: ``"rgb_array"`` or None.
 
     Raises:
-        InvalidEnvironment: If there is no world.
+        InvalidEnvironment: If there is no environment.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         return array
 
     def _checked_mask(self, options: dict[str, Any]) -> BoolArray:
-        """Which worlds to reset: those that ``options["reset_mask"]`` marks, or all."""
+        """Which environments to reset: those that ``options["reset_mask"]`` marks, or all."""
         mask = options.get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
@@ -105,8 +105,10 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         if isinstance(seed, (int, np.integer)):
             seed = [int(seed) + i for i in range(n)]
         if len(seed) != n:
-            raise InvalidEnvironment(f"{n} worlds need as many seeds, or one; got {len(seed)}.")
-        # Another stream than the worlds' own, which draw from the same seeds.
+            raise InvalidEnvironment(
+                f"{n} environments need as many seeds, or one; received {len(seed)}."
+            )
+        # Another stream than the environments' own, which draw from the same seeds.
         entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
         self.np_random = np.random.default_rng(entropy)
         return [gym.utils.seeding.np_random(seed[i])[0] for i in rows]

@@ -15,7 +15,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 class EpisodeMemory:
-    """Makes nodes already visited and edges that failed dearer until their episode ends.
+    """Makes nodes already visited and edges that failed more costly until their episode ends.
 
     The graph knows averages over states; an edge it believes in may be impossible from the state at
     hand. As in real-time search, what one episode has tried costs more in that episode, so an agent

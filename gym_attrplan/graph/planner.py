@@ -175,7 +175,7 @@ class Planner:
                 estimator's place: what the states at hand know better than the average. An edge
                 that no attempt has ever made keeps the estimator's: who learned from attempts
                 can only guess there.
-            memory: What the running episodes make dearer.
+            memory: What the running episodes make more costly.
             envs: ``(n,)`` which environment each row is, for the two above; ``0 … n-1`` by default.
 
         Returns:

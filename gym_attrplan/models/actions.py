@@ -185,7 +185,7 @@ class ActionDistribution:
         return total
 
     def mode(self) -> torch.Tensor:
-        """``(n, …)`` the likeliest choice, and the middle of its highest component."""
+        """``(n, …)`` the most likely choice, and the middle of its highest component."""
         return self._action(
             self.choice_logits.argmax(1) if self._layout.n_choices else None,
             lambda weights, means, stds: (weights - stds.sum(2)).argmax(1),

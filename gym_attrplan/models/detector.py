@@ -207,7 +207,7 @@ class AttributeDetector:
     # --- answers ----------------------------------------------------------------------------
 
     def predict(self, observations: Any) -> IntArray:
-        """The likeliest value of each attribute, ``(n, n_attributes)``.
+        """The most likely value of each attribute, ``(n, n_attributes)``.
 
         Args:
             observations: A batch as a vector environment gives it, or a list of observations.

@@ -48,7 +48,7 @@ class Outcomes:
         self._logs, self._answers = logs, answers
         best = logs.max(-1)
         self.vectors: IntArray = best.indices.cpu().numpy().astype(dtype)
-        """``(n, m, n_attributes)`` the likeliest outcomes."""
+        """``(n, m, n_attributes)`` the most likely outcomes."""
         self.probs: npt.NDArray[np.float32] = best.values.sum(-1).exp().cpu().numpy()
         """``(n, m)`` how likely they are."""
 
@@ -131,7 +131,7 @@ class ForwardReport:
 class ForwardModel(SingleActionModel):
     """(s, a) → ρ': judges the first edge from the state at hand, and knows edges never seen.
 
-    For worlds where one action makes one transition. Where the table of counts knows averages,
+    For environments where one action makes one transition. The table of counts knows averages;
     this model knows what each action would do here; weights shared over states and actions let it
     predict transitions that were never tried.
 

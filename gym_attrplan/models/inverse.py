@@ -65,7 +65,7 @@ class InverseHead(nn.Module):
 class InverseReport:
     """How an inverse model was trained; ``loss`` and ``success`` are those of held-out examples.
 
-    ``success`` is what the judge says of the likeliest actions, or without one the share of them
+    ``success`` is what the judge says of the most likely actions, or without one the share of them
     that equal the action taken: a lower bound, since another action may do as well.
     """
 
@@ -78,7 +78,7 @@ class InverseReport:
 class InverseModel(SingleActionModel):
     """π(s, ρ') by supervision: trained on what actions did, asked which one does what is wanted.
 
-    For worlds where one action makes one transition. Images pass convolutions (five for 128
+    For environments where one action makes one transition. Images pass convolutions (five for 128
     pixels, as in the paper) and a layer, the goal a layer, both together two more; ELU throughout.
     ``Discrete`` actions get a softmax, numbers in a ``Box`` a mixture density, and a box whose
     first numbers are scores of a choice both.
@@ -176,7 +176,7 @@ class InverseModel(SingleActionModel):
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal`` and ``desired_goal``.
-            deterministic: Whether to take the likeliest actions, or to sample.
+            deterministic: Whether to take the most likely actions, or to sample.
 
         Raises:
             NotFitted: Before :meth:`fit`.

@@ -22,7 +22,7 @@ from gym_attrplan.models.fitting import Array, Inputs, seeded
 
 
 class SingleActionModel(nn.Module, ABC):
-    """A network over observations, for worlds where one action makes one transition.
+    """A network over observations, for environments where one action makes one transition.
 
     A subclass gives :meth:`make_head` and says what is asked of it. Everything learned is in
     ``state_dict()``.

@@ -114,13 +114,13 @@ def try_edges(
 
     Args:
         agent: A trained agent.
-        env: The worlds, by default the agent's own.
+        env: The environments, by default the agent's own.
         n_attempts: How many hops to try.
-        seed: Of the worlds and of the edges drawn.
+        seed: Of the environments and of the edges drawn.
 
     Raises:
         InvalidOption: If there is nothing to try.
-        InvalidData: If the worlds only stand where the graph knows no edge.
+        InvalidData: If the environments only stand where the graph knows no edge.
     """
     if n_attempts < 1:
         raise InvalidOption(f"n_attempts is at least 1; received {n_attempts}.")
@@ -156,8 +156,8 @@ def try_plans(
     Args:
         agent: A trained agent.
         env: Worlds that end an episode on success, by default the agent's own.
-        n_tasks: At least so many tasks; every world gets as many.
-        seed: Of the worlds.
+        n_tasks: At least so many tasks; every environment gets as many.
+        seed: Of the environments.
 
     Raises:
         InvalidOption: If there is no task.
@@ -188,7 +188,7 @@ def _hops(
     attempts: AttemptBuffer,
     rng: np.random.Generator,
 ) -> tuple[VecEnv, int]:
-    """The worlds cut into the agent's hops, counted elsewhere, and the longest of them."""
+    """The environments cut into the agent's hops, counted elsewhere, and the longest of them."""
     counts = TransitionCounts(agent.attribute_space)
     counts.merge(agent.counts)
     if isinstance(agent.hops, PracticeVecEnv):
@@ -227,8 +227,8 @@ def _with_predictions(agent: AttributePlannerAgent, attempts: AttemptBuffer) -> 
 def _edge_trials(predicted: FloatArray, known: BoolArray, attempts: AttemptBuffer) -> EdgeTrials:
     if not known.any():
         raise InvalidData(
-            "no edge of the graph was met: the worlds begin elsewhere than those explored, or "
-            "nothing was explored. Train on these worlds, or give others."
+            "no edge of the graph was met: the environments begin elsewhere than in training, or "
+            "nothing was explored. Train on these environments, or give others."
         )
     return EdgeTrials(
         predicted=np.array(predicted[known]),
@@ -244,7 +244,7 @@ def _promises(agent: AttributePlannerAgent, starts: Any, goals: Any) -> FloatArr
 
 
 def _solve(agent: AttributePlannerAgent, venv: Any, observations: Any) -> BoolArray:
-    """One episode in every world; a world that has ended runs on unregarded."""
+    """One episode in every environment; an environment that has ended runs on unregarded."""
     solved, ended = np.zeros(venv.num_envs, np.bool_), np.zeros(venv.num_envs, np.bool_)
     state, starts = None, np.ones(venv.num_envs, np.bool_)
     while not ended.all():

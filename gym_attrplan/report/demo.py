@@ -53,7 +53,7 @@ def run_demo(
     ]
     if missing:
         raise DependencyNotInstalled(
-            f"the demo's world and pictures need {', '.join(missing)}: "
+            f"the demo's environment and pictures need {', '.join(missing)}: "
             'pip install "gym_attrplan[minigrid,viz]".'
         )
     console, folder = Console(), Path(out)

@@ -49,7 +49,7 @@ def record_episode(
         model: What acts, deterministically.
         env: An attribute environment with ``render_mode="rgb_array"``.
         goal: What is wanted, by default what the environment draws.
-        seed: Of the world; with the same one several models get the same task.
+        seed: Of the environment; with the same one several models get the same task.
         max_frames: Most pictures; of many hops only some are kept.
 
     Raises:

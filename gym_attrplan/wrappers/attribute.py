@@ -30,8 +30,8 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
     ``reset(options={"goal": goal})`` takes a goal in every form :meth:`AttributeSpace.goal` does;
     otherwise ``goal_sampler`` draws one; ``set_goal`` changes it within an episode.
-    ``reset(seed=...)`` makes both the world and the goals reproducible; the default sampler then
-    forgets what it saw.
+    ``reset(seed=...)`` makes both the environment and the goals reproducible; the default sampler
+    then forgets what it saw.
 
     Args:
         env: Any environment.
@@ -99,10 +99,10 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Reset the world and set the goal: ``options["goal"]``, or one drawn by the sampler.
+        """Reset the environment and set the goal: ``options["goal"]``, or one drawn by the sampler.
 
         Raises:
-            InvalidGoal: If the goal is none; the world is then left as it was.
+            InvalidGoal: If the goal is none; the environment is then left as it was.
         """
         options = dict(options or {})
         wanted = options.pop("goal", None)
@@ -116,7 +116,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         return self._observe(observation, achieved), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Step the world and judge the goal."""
+        """Step the environment and judge the goal."""
         observation, env_reward, ended, truncated, info = self.env.step(action)
         achieved = self._read(observation)
         met = self._met(achieved)

@@ -109,7 +109,7 @@ class NormalizedCountBonus(CountBonus):
 
 
 class CountBonusVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """:class:`CountBonus` for a vector environment; one table counts for all of its worlds.
+    """:class:`CountBonus` for a vector environment; one table counts for all of its environments.
 
     Works over :class:`~gym_attrplan.AttributeVectorWrapper` and over sync or async vectors of
     wrapped environments in every autoreset mode; with processes it is the parent that counts.
@@ -151,7 +151,7 @@ class CountBonusVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step, count every world's attribute transition, and pay for each."""
+        """Step, count every environment's attribute transition, and pay for each."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         done = terminated | truncated
         ends = observations["achieved_goal"]

@@ -143,8 +143,8 @@ class GoalRules:
     def _seed_goals(self, seed: int | list[int | None] | None) -> None:
         """A seeded reset starts the stream of goals anew."""
         if seed is not None:
-            # Another stream than the world's: with the very same one, a world that draws its start
-            # as a sampler draws goals would start at its goal.
+            # Another stream than the environment's: with the same one, an environment that draws
+            # its start as a sampler draws goals would start at its goal.
             seeds = seed if isinstance(seed, list) else [seed]
             entropy = [0 if one is None else int(one) for one in seeds]
             self._rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1,)))
@@ -165,7 +165,7 @@ class GoalRules:
     def compute_terminated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.bool_]:
-        """Whether the episode ends: the goal is met, or ``info`` says that the world ended."""
+        """Whether the episode ends: the goal is met, or ``info`` says that it ended."""
         infos: Any = info if isinstance(info, (Sequence, np.ndarray)) else [info or {}]
         ended = np.array([bool(one.get("env_terminated", False)) for one in infos])
         if not self.terminate_on_success:

@@ -1,4 +1,4 @@
-"""AttributeVectorWrapper: the same goal environment over a whole batch of worlds."""
+"""AttributeVectorWrapper: the same goal environment over a whole batch of environments."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
     """:class:`AttributeWrapper` for a ``gymnasium.vector`` environment.
 
     Meeting a goal ends an episode that the inner environment would let go on, so this wrapper
-    resets the worlds: the inner environment must leave it to us (``AutoresetMode.DISABLED``), and
-    the wrapper itself resets in the same step (``AutoresetMode.SAME_STEP``, what
+    resets the environments: the inner environment must not (``AutoresetMode.DISABLED``), and the
+    wrapper itself resets in the same step (``AutoresetMode.SAME_STEP``, what
     Stable-Baselines3 expects): a finished episode's last observation is ``info["final_obs"][i]``
     and its infos stand in ``info["final_info"]``, while the returned row already begins the next
     episode, with its new goal.
@@ -73,7 +73,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         mode = env.metadata.get("autoreset_mode")
         if mode != AutoresetMode.DISABLED:
             raise InvalidEnvironment(
-                "the wrapper resets the worlds itself, so the vector environment must not; "
+                "the wrapper resets the environments itself, so the vector environment must not; "
                 f"received autoreset mode {mode}. Make it with vector_kwargs="
                 "{'autoreset_mode': gymnasium.vector.AutoresetMode.DISABLED}."
             )
@@ -97,10 +97,10 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Batch, dict[str, Any]]:
-        """Reset every world; ``options["goal"]`` is one goal for all, or one for each.
+        """Reset every environment; ``options["goal"]`` is one goal for all, or one for each.
 
         Raises:
-            InvalidGoal: If a goal is none; the worlds are then left as they were.
+            InvalidGoal: If a goal is none; the environments are then left as they were.
         """
         options = dict(options or {})
         wanted = options.pop("goal", None)
@@ -117,7 +117,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         return self._observe(observations), info
 
     def step(self, actions: Any) -> StepResult:
-        """Step every world, judge the goals, and begin new episodes where one ended."""
+        """Step every environment, judge the goals, and begin new episodes where one ended."""
         observations, env_rewards, ended, truncated, info = self.env.step(actions)
         self._take(self._evaluate(observations))
         met = self.attribute_space.matches(self._achieved, self._goals)

@@ -17,7 +17,7 @@ class Scene:
     """What an episode of one environment keeps in place, found once.
 
     Args:
-        world: MiniGrid's environment.
+        environment: MiniGrid's environment.
 
     Attributes:
         grid: Its grid.

@@ -1,4 +1,4 @@
-"""Attributes of Gymnasium's toy text worlds: Taxi, FrozenLake and CliffWalking."""
+"""Attributes of Gymnasium's toy text environments: Taxi, FrozenLake and CliffWalking."""
 
 from __future__ import annotations
 

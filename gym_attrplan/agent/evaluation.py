@@ -221,7 +221,7 @@ def evaluate_tasks(
             other.
         seed: Of the environments and goals.
         deterministic: Whether to take the most likely actions.
-        truth: Key of the infos that holds the true attributes, where a detector's word decides
+        truth: Key of the infos that holds the true attributes, where a detector decides
             what the model sees: an episode ends when the goal is believed to be met, and is
             solved if it truly is.
         progress_bar: Whether to show a bar.

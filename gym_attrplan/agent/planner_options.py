@@ -35,9 +35,9 @@ class PlannerOptions:
         edges: What the graph is made of: what was counted (``table``), what the forward model
             believes possible (``model``), or ``both``; without a forward model the table.
         step_cost: Cost of a hop beside its improbability, in nats; None for 1 where actions are a
-            continuum, else 0.001. Who misses there tries again from elsewhere, so what counts is
-            time, and 1/p tries cost about 1 - log p; one of a few actions that failed would
-            mostly fail again, and a longer hop may spoil more than time.
+            continuum, else 0.001. With a continuum of actions a failed hop is tried again from
+            another state: the cost is time, and 1/p tries cost about 1 - log p. With few actions
+            the same action would mostly fail again.
         max_seconds: How long a search through descriptions that were never seen may take; then the
             nearest one found is headed for.
     """

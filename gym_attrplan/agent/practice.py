@@ -199,7 +199,7 @@ class PracticeVecEnv(HopJudge):
         self, hopped: BoolArray, ends: IntArray, made: BoolArray, ended: BoolArray, cut: BoolArray
     ) -> None:
         """Note how the hops went that have ended."""
-        # Who was cut short before hops usually end might yet have made it.
+        # A hop that was cut short before hops usually end might yet have worked.
         fair = np.minimum(self._limits, self.lengths.mean)
         unknown = cut & ~made & (self._n_steps < fair)
         rows = np.flatnonzero(hopped & ~unknown)

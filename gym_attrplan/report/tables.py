@@ -42,7 +42,7 @@ TRAINED_ON = {
     "one_step": "1-step",
     "test_tasks": "test tasks",
     "curriculum": "curriculum",
-    "argmax": "likeliest actions",
+    "argmax": "most likely actions",
     "model": "imagined graph",
     "random_exploration": "random exploration",
 }
@@ -208,7 +208,7 @@ def _blocks(results: Results, env: str, suite: str) -> Table:
 
 
 def _in_pictures(results: Results, methods: Sequence[str]) -> list[Row]:
-    """Rivals that see what our agent sees: its features of pictures, and its detector's word."""
+    """Rivals that see what our agent sees: its features of pictures, and its detector's answers."""
     columns = {title: (PICTURES, task) for task, title in TASKS.items()}
     rows = [_row(results, method, columns, "baselines", is_extra=True) for method in methods]
     return [replace(row, data=f"{row.data}, in pictures") for row in rows if row.is_measured]

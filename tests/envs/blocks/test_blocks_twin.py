@@ -235,9 +235,7 @@ def test_bad_options_are_refused(options, message):
 
 def test_bad_resets_and_actions_are_refused():
     twin = make_twin(3, obs_type="state")
-    with pytest.raises(
-        InvalidEnvironment, match="3 environments need as many seeds"
-    ):
+    with pytest.raises(InvalidEnvironment, match="3 environments need as many seeds"):
         twin.reset(seed=[1, 2])
     with pytest.raises(InvalidEnvironment, match="reset_mask holds 3 booleans"):
         twin.reset(options={"reset_mask": np.ones(2, bool)})

@@ -1,7 +1,7 @@
 """Frames a second of the page to play on: ``python benchmarks/play_speed.py``.
 
 A session plays at top speed as ``attrplan play`` does, with a step, a picture and the graph around
-it for each frame, but without a browser. The agents are trained for 20,000 steps: how good they are
+it for each frame, but without a browser. The agents are trained for 2,000 steps: how good they are
 does not matter here. The first frames are timed apart: environments draw some parts only once.
 Suite ``play_speed``.
 """
@@ -27,7 +27,7 @@ ENVS = {
     "AttrBlocks-v0": "MultiInputPolicy",
     "PointMaze_UMaze-v3": "MultiInputPolicy",
 }
-N_STEPS = 20_000
+N_STEPS = 2_000
 N_FIRST, N_FRAMES = 100, 300
 
 

@@ -24,7 +24,6 @@ ENVS = {
     "AttrSwitches-v0": "MultiInputPolicy",
     "MiniGrid-DoorKey-8x8-v0": "MultiInputPolicy",
     "AttrBuildOrder-v0": "UnitPolicy",
-    "AttrBlocks-v0": "MultiInputPolicy",
     "PointMaze_UMaze-v3": "MultiInputPolicy",
 }
 N_STEPS = 2_000

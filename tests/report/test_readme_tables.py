@@ -459,3 +459,19 @@ def test_the_readme_counts_the_environments_that_reach_their_bar():
     names = ("FourRooms", "FrozenLake", "Acrobot", "Switches", "Crafting")
     assert all(name in label for name, label in zip(names, missed, strict=True))
     assert f"{', '.join(names[:3])}, switches and crafting miss it." in README
+
+
+def test_the_docs_tell_how_fast_the_page_plays():
+    play = (ROOT / "docs" / "play.rst").read_text()
+    lines = {
+        (line["env"], line["task"]): f"{line['value']:.0f}"
+        for line in RESULTS.lines
+        if line["suite"] == "play_speed"
+    }
+    names = ("AttrSwitches-v0", "MiniGrid-DoorKey-8x8-v0", "AttrBuildOrder-v0")
+    switches, key, units = (lines[name, "frames"] for name in names)
+    assert f"``AttrSwitches-v0`` {switches} frames a second" in play
+    assert f"``MiniGrid-DoorKey-8x8-v0`` {key},\n``AttrBuildOrder-v0`` {units}" in play
+    assert f"``PointMaze_UMaze-v3`` {lines['PointMaze_UMaze-v3', 'frames']}," in play
+    first = [lines[name, "first frames"] for name in names[:2]]
+    assert f"slower, {' and '.join(first)} on the first two" in play

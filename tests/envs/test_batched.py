@@ -151,7 +151,7 @@ def test_pictures_of_every_room_are_rendered():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"seed": [1, 2]}, "3 worlds need as many seeds, or one; got 2"),
+        ({"seed": [1, 2]}, "3 environments need as many seeds, or one; received 2"),
         ({"options": {"reset_mask": [True, False]}}, "reset_mask holds 3 booleans"),
         ({"options": {"reset_mask": [1, 0, 1]}}, "reset_mask holds 3 booleans; received int64"),
     ],

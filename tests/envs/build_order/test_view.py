@@ -244,7 +244,7 @@ def test_without_pygame_the_error_names_the_remedy_and_the_rest_works(monkeypatc
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"seed": [1, 2]}, "3 worlds need as many seeds, or one; got 2"),
+        ({"seed": [1, 2]}, "3 environments need as many seeds, or one; received 2"),
         ({"options": {"reset_mask": [True, False]}}, "reset_mask holds 3 booleans"),
         ({"options": {"starts": Starts.draw(2, np.random.default_rng(0))}}, "needed: 3 starts"),
     ],

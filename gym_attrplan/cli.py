@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     _add_agent_commands(commands)
+    _add_play_command(commands)
     _add_paper_commands(commands)
     for name, run, words in (
         ("check", _check, "hold an attribute environment to its contract"),
@@ -116,6 +117,8 @@ def _add_agent_commands(commands: Any) -> None:
     plan.add_argument("--goal", help="such as 'switch 1=red'; by default a task is drawn")
     plan.set_defaults(run=_plan)
 
+
+def _add_play_command(commands: Any) -> None:
     play = commands.add_parser("play", help="a page to pick goals on and watch an agent")
     play.add_argument(
         "what", metavar="AGENT.zip|ENV_ID", help="what train saved, or an id to train in first"

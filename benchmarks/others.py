@@ -1,309 +1,202 @@
-"""Other people's environments: ours beside SB3's learners, on the same observation and steps.
+"""SB3's learners on the suite of ``defaults.py``: same environments, attributes, goals and network.
 
-``python benchmarks/others.py --env Taxi-v4 --method ap ppo dqn_her`` trains each learner on the
-budget of the environment and gives it 500 tasks. MiniGrid is seen as words by all, DoorKey through
-its partial 7×7 view, KeyCorridor whole (``GridWords(whole=True)``); all have the same attributes,
-goals, network and number of worlds. SB3's learners are trained with our settings and, as ``…_sb3``,
-with SB3's own. Ours is also given goals that nobody trained (task ``goal: …``). SAC gets the
-wall-clock time of our agent with the same seed instead of its steps, so run ``ap`` first.
+``python benchmarks/others.py --envs Taxi-v4 --methods ppo_count dqn_her`` trains each learner on
+the goals that are asked, for at least the steps and at least the wall-clock time of our agent,
+which ``defaults.py`` must have measured with the same seed. It then gets the same 200 tasks, with
+sampled and with deterministic actions; the better result counts. Lines of suite ``others``, task
+``asked``. Our agent, in suite ``defaults``, was trained on no goal.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-import gymnasium as gym
-import gymnasium_robotics  # noqa: F401  registers its environments
-import minigrid  # noqa: F401  registers its environments
 import torch
+from bonuses import CountedTransitions, RandomNetworkDistillation
 from cells import add_arguments, run_cells
+from defaults import SUITE as CASES
 from fair import better, both_ways
 from gymnasium import spaces
-from gymnasium.wrappers import FilterObservation
 from ledger import append, read
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
-from gym_attrplan.agent.low_level import defaults, hop_defaults, policy_defaults
-from gym_attrplan.attributes.library.grid_words import GridWords
-from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
+from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
+from gym_attrplan.agent.low_level import build, change_defaults, policy_defaults
+from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
 from gym_attrplan.report.results import Measured
 
 SUITE = "others"
-
-
-def one_of(*goals: str) -> Callable[..., Any]:
-    """Goals: any of these, for each row; what holds already is left out by the evaluation."""
-    return lambda achieved, rng: [goals[i] for i in rng.integers(len(goals), size=len(achieved))]
-
-
-def open_cells(env: gym.Env[Any, Any]) -> list[str]:
-    """A maze's cells that are not walls, as goals."""
-    rows = env.unwrapped.maze.maze_map
-    cells = [(i, j) for i, row in enumerate(rows) for j, cell in enumerate(row) if cell != 1]
-    return [f"row={i}, column={j}" for i, j in cells]
+ENVS = (
+    "MiniGrid-DoorKey-8x8-v0",
+    "MiniGrid-KeyCorridorS3R3-v0",
+    "MiniGrid-MultiRoom-N4-S5-v0",
+    "MiniGrid-FourRooms-v0",
+    "Taxi-v4",
+    "FrozenLake8x8-v1",
+    "MountainCar-v0",
+    "PointMaze_Medium-v3",
+)
+LONGEST_EPISODE = 650
+"""Number of steps after which every environment has ended an episode: hindsight needs one."""
 
 
 @dataclass(frozen=True)
-class World:
-    """An environment, what is asked of it, and how our agent is trained on it.
+class Rival:
+    """A learner of SB3's.
 
     Attributes:
-        budget: Steps of training.
-        goals: What is asked, any of them.
-        other_goals: What our agent is asked besides.
-        n_envs: Worlds to train in.
-        see: What makes an observation of the environment's own.
-        parts: Which of MiniGrid's ready attributes; by default what they choose themselves.
-        agent: Options of our agent.
+        algorithm: SB3's.
+        ours: Whether it has the settings of our hop policy (for PPO), or of our library's
+            hindsight (for the others), instead of SB3's own.
+        bonus: What pays for exploration.
+        settings: What is set besides.
     """
 
-    budget: int
-    goals: Callable[[gym.Env[Any, Any]], list[str]]
-    other_goals: list[str]
-    n_envs: int = 32
-    see: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]] = lambda env: env
-    parts: list[str] | None = None
-    agent: dict[str, Any] = field(default_factory=dict)
+    algorithm: type[BaseAlgorithm]
+    ours: bool = True
+    bonus: type[VecEnvWrapper] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
-_FAR = {"gamma": 0.99}
-"""For hops of many steps."""
+_HINDSIGHT = {"replay_buffer_class": TerminalHerReplayBuffer, "gamma": 0.99}
 
-_SHORT = {"n_steps": 128, "batch_size": 512, "learning_rate": 1e-3}
-"""Rollouts a quarter as long: more updates in as many steps."""
-
-
-def _ppo(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings for what hops and for what explores."""
-    return {"low_level_kwargs": settings, "exploration_kwargs": settings}
-
-
-WORLDS = {
-    "MiniGrid-DoorKey-8x8-v0": World(
-        budget=1_000_000,
-        goals=lambda env: ["at_goal"],
-        other_goals=[
-            "carrying=key, room=goal",
-            "carrying=nothing, room=goal",
-            "door=closed, room=goal",
-            "carrying=nothing, door=open, room=1 away",
-            "carrying=nothing, door=closed, room=1 away",
-            "at_goal, door=closed",
-        ],
-        see=GridWords,
-        agent={"practice": "need"},
+RIVALS = {
+    "ppo": Rival(PPO),
+    "ppo_sb3": Rival(PPO, ours=False, settings={"n_steps": 64}),
+    "ppo_count": Rival(PPO, bonus=CountedTransitions),
+    "ppo_rnd": Rival(PPO, bonus=RandomNetworkDistillation),
+    "dqn_her": Rival(DQN, settings=_HINDSIGHT),
+    "dqn_her_sb3": Rival(
+        DQN, ours=False, settings=_HINDSIGHT | {"train_freq": 1, "gradient_steps": 8}
     ),
-    "MiniGrid-KeyCorridorS3R3-v0": World(
-        budget=3_000_000,
-        goals=lambda env: ["carrying=ball"],
-        other_goals=[
-            "carrying=key",
-            "carrying=key, locked_doors",
-            "not locked_doors",
-            "not locked_doors, carrying=key",
-            "not locked_doors, carrying=nothing",
-        ],
-        see=partial(GridWords, whole=True),
-        # Not the room: where the key lies is another matter in each world. Hops are long, and with
-        # a step penalty π would end them at once by dropping the key.
-        parts=["carrying", "door"],
-        agent={
-            "practice": "need",
-            "max_hop_steps": 200,
-            "step_penalty": 0.0,
-            **_ppo(_FAR | _SHORT),
-        },
-    ),
-    "Taxi-v4": World(
-        budget=500_000,
-        goals=lambda env: [
-            f"passenger={place}" for place in ("red", "green", "yellow", "blue", "in taxi")
-        ],
-        other_goals=[
-            # Not a passenger at a stand and the taxi elsewhere: a drop at the destination ends it.
-            "taxi=green",
-            "taxi=red, passenger=in taxi",
-            "taxi=green, passenger=in taxi",
-            "taxi=blue, passenger=in taxi",
-            "taxi=between, passenger=in taxi",
-        ],
-        agent={"practice": "need", "low_level": "dqn"},
-    ),
-    "PointMaze_Medium-v3": World(
-        budget=1_000_000,
-        goals=open_cells,
-        other_goals=["row=1", "row=6", "column=1", "column=6", "row=3"],
-        see=lambda env: FilterObservation(env, ["observation"]),
-        agent={"practice": "need", "step_penalty": 0.0, **_ppo(_FAR)},
-    ),
+    "sac_her": Rival(SAC, settings=_HINDSIGHT),
+    "sac_her_sb3": Rival(SAC, ours=False, settings=_HINDSIGHT | {"gradient_steps": -1}),
 }
+"""``…_sb3`` has SB3's own settings, and learns about as often as SB3 does in one environment."""
 
 
-RIVALS: dict[str, tuple[type[BaseAlgorithm], dict[str, Any]]] = {
-    "ppo": (PPO, {"ent_coef": 0.01}),
-    "ppo_short": (PPO, _SHORT),
-    "ppo_sb3": (PPO, {"n_steps": 64}),
-    "dqn_her": (DQN, {}),
-    "dqn_her_sb3": (DQN, {"train_freq": 1, "gradient_steps": 8}),
-    "sac_her": (SAC, {}),
-    "sac_her_sb3": (SAC, {"gradient_steps": -1}),
-}
-"""SB3's learners and what is set besides our settings; ``…_sb3`` learns as often as SB3 does in one
-world, ``ppo_short`` as our agent does in KeyCorridor."""
+class AtLeast(BaseCallback):
+    """Ends the training when both so many steps and so many seconds are over."""
 
-
-def make_worlds(env_id: str, n_envs: int, *goals: str) -> VecEnv:
-    """Worlds that ask for the given goals, or for the environment's own tasks."""
-    world = WORLDS[env_id]
-
-    def make() -> gym.Env[Any, Any]:
-        env = gym.make(env_id)
-        wanted = one_of(*(goals or world.goals(env)))
-        ready = world.parts and MiniGridAttributes(env, parts=world.parts)
-        return AttributeWrapper(world.see(env), function=ready, goal_sampler=wanted)
-
-    return make_vec_env(make, n_envs)
-
-
-class Deadline(BaseCallback):
-    """Stops training after so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, n_steps: int, seconds: float) -> None:
         super().__init__()
-        self._end = time.perf_counter() + seconds
+        self._n_steps, self._seconds = n_steps, seconds
+
+    def _on_training_start(self) -> None:
+        self._start = time.perf_counter()
 
     def _on_step(self) -> bool:
-        return time.perf_counter() < self._end
+        seconds = time.perf_counter() - self._start
+        return self.num_timesteps < self._n_steps or seconds < self._seconds
 
 
-def train(env_id: str, method: str, budget: int, seed: int, device: str) -> Any:
-    """A trained model of the method."""
-    world = WORLDS[env_id]
-    venv = make_worlds(env_id, world.n_envs)
-    common = {"seed": seed, "device": device}
-    if method == "random":
-        return RandomModel(venv, seed=seed)
-    if method == "ap":
-        # as in the paper, and with settings for each world; defaults.py has neither
-        options = {"hops": "neighbours", **world.agent}
-        agent = AttributePlannerAgent("MultiInputPolicy", venv, **common, **options)
-        return agent.learn(budget)
-    model = build_rival(method, venv, **common)
-    if isinstance(model, SAC):
-        return model.learn(10**9, Deadline(our_seconds(env_id, budget, seed)))
-    return model.learn(budget)
-
-
-def build_rival(method: str, venv: VecEnv, **common: Any) -> BaseAlgorithm:
-    """One of SB3's learners on the tasks, with our network and hindsight."""
-    algorithm, settings = RIVALS[method]
-    ours = defaults(algorithm, venv) | hop_defaults(algorithm, venv.action_space)
-    if method.endswith("_sb3"):
-        kept = {"replay_buffer_class"}
-    else:  # what is for hops alone: the discount, and hindsight from their ends only
-        kept = ours.keys() - {"gamma", "replay_buffer_kwargs"}
-    options = {name: ours[name] for name in kept & ours.keys()} | {"gamma": 0.99} | settings
-    if "replay_buffer_class" in options:  # hindsight needs an episode's end, 640 steps at most
-        options["learning_starts"] = 650 * venv.num_envs
-    network = policy_defaults(venv.observation_space)
-    return algorithm("MultiInputPolicy", venv, policy_kwargs=network, **options, **common)
+def make_rival(method: str, venv: VecEnv, *, seed: int) -> BaseAlgorithm:
+    """The learner on the environments, with our agent's network."""
+    rival = RIVALS[method]
+    settings = dict(rival.settings)
+    if "replay_buffer_class" in settings:
+        settings["learning_starts"] = LONGEST_EPISODE * venv.num_envs
+    if rival.bonus is not None:
+        venv = rival.bonus(venv)
+    common = {"seed": seed, "device": "cpu"}
+    if not rival.ours:
+        network = policy_defaults(venv.observation_space)
+        return rival.algorithm(
+            "MultiInputPolicy", venv, policy_kwargs=network, **settings, **common
+        )
+    settings = change_defaults(rival.algorithm, venv) | settings
+    return build(rival.algorithm, "MultiInputPolicy", venv, settings, anneal=False, **common)
 
 
 def our_seconds(env_id: str, budget: int, seed: int) -> float:
-    """How long our agent trained."""
-    for line in reversed(read(SUITE)):  # the newest: it is this machine's
-        if (line["env"], line["method"], line["budget"], line["seed"]) == (
-            env_id,
-            "ap",
-            budget,
-            seed,
-        ):
+    """How long our agent with the same seed was trained."""
+    for line in reversed(read("defaults")):
+        if (line["env"], line["budget"], line["seed"]) == (env_id, budget, seed):
             return float(line["extra"]["train_seconds"])
-    raise SystemExit(f"sac_her trains as long as ap did: run --method ap --seeds {seed} first.")
+    raise SystemExit(
+        f"rivals are trained as long as ours: run defaults.py --envs {env_id} --seeds {seed} first."
+    )
 
 
-def run(env_id: str, method: str, budget: int, seed: int, n_tasks: int, device: str) -> None:
-    """Train and evaluate; each figure is a line of the ledger."""
+def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds: float) -> None:
+    """Train and evaluate one learner, and append the figure."""
     torch.set_num_threads(1)
-    begun = time.perf_counter()
-    model = train(env_id, method, budget, seed, device)
-    seconds = round(time.perf_counter() - begun, 1)
-    asked = {"task": ()}
-    if method in ("ap", "random"):
-        asked |= {f"goal: {goal}": (goal,) for goal in WORLDS[env_id].other_goals}
-    for task, goals in asked.items():
-        venv = make_worlds(env_id, 50, *goals)
-        options = {"n_tasks": n_tasks, "seed": 10_000 + seed}
-        if method in ("ap", "random"):
-            best = evaluate_tasks(model, venv, **options)
-        else:
-            best = better(both_ways(model, venv, **options))
-        append(
-            SUITE,
-            env=env_id,
-            task=task,
-            method=method,
-            budget=budget,
-            seed=seed,
-            n=best.n,
-            successes=best.successes,
-            extra={
-                "mean_steps": round(float(best.n_steps.mean()), 1),
-                "train_seconds": seconds,
-                "train_steps": int(getattr(model, "num_timesteps", 0)),
-            },
-        )
-        print(f"{env_id} {method} seed {seed} {task}: {best}, {seconds:.0f} s", flush=True)
+    case = CASES[env_id]
+    venv, tests = case.worlds(env_id), case.worlds(env_id, n_envs=20)
+    goals = None if case.goals is None else case.goals(tests)
+    start = time.perf_counter()
+    with asking_for(venv, goals_to_ask(None, venv, goals, seed=seed)):
+        model = make_rival(method, venv, seed=seed)
+        model.learn(10**9, AtLeast(budget, seconds))
+    took = round(time.perf_counter() - start, 1)
+    found = both_ways(model, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
+    best = better(found)
+    append(
+        SUITE,
+        env=env_id,
+        task="asked",
+        method=method,
+        budget=budget,
+        seed=seed,
+        n=best.n,
+        successes=best.successes,
+        extra={
+            "mean_steps": round(float(best.n_steps.mean()), 1),
+            "train_seconds": took,
+            "our_seconds": seconds,
+            "train_steps": model.num_timesteps,
+            "both_ways": {name: one.successes for name, one in found.items()},
+        },
+    )
+    print(f"{env_id} {method} seed {seed}: {best}, {model.num_timesteps:,} steps, {took:.0f} s")
+
+
+def takes(method: str, env_id: str) -> bool:
+    """Whether the learner can take the environment's actions."""
+    discrete = isinstance(CASES[env_id].worlds(env_id, n_envs=1).action_space, spaces.Discrete)
+    return RIVALS[method].algorithm is not (SAC if discrete else DQN)
 
 
 def print_table() -> None:
-    """All seeds together."""
-    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for line in read(SUITE):
-        rows.setdefault(tuple(line[k] for k in ("env", "task", "budget", "method")), []).append(
-            line
-        )
-    for (env_id, task, budget, method), lines in sorted(rows.items()):
-        found = Measured(tuple(lines))
-        low, high = found.interval
-        print(
-            f"{env_id:28} {task:44} {method:8} {budget:>9,}  {found.percent:5.1f}% "
-            f"({low:.1f} to {high:.1f}), {found.runs}"
-        )
+    """All seeds together, beside ours."""
+    for env_id in ENVS:
+        rows = {"ours": ("defaults", "ap")} | {name: (SUITE, name) for name in RIVALS}
+        for name, (suite, method) in rows.items():
+            lines = tuple(
+                line
+                for line in read(suite)
+                if (line["env"], line["task"], line["method"]) == (env_id, "asked", method)
+                and line["budget"] == CASES[env_id].budget
+            )
+            if lines:
+                found = Measured(lines)
+                low, high = found.interval
+                print(f"{env_id:28} {name:12} {found.percent:5.1f}% ({low:.1f} to {high:.1f})")
 
 
 def main() -> None:
+    """Run the cells asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
-    methods = ["ap", *RIVALS, "random"]
-    parser.add_argument("--method", nargs="+", choices=methods, default=methods)
-    parser.add_argument("--budget", type=int, help="steps, instead of the environment's own")
+    parser.add_argument("--envs", nargs="+", choices=ENVS, default=list(ENVS))
+    parser.add_argument("--methods", nargs="+", choices=RIVALS, default=list(RIVALS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--n-tasks", type=int, default=500)
-    parser.add_argument("--device", default="cpu", help="torch's, such as cuda")
+    parser.add_argument("--n-tasks", type=int, default=200)
+    parser.add_argument("--total-timesteps", type=int, help="instead of ours; no time is kept to")
     add_arguments(parser, jobs=1)
     options = parser.parse_args()
     cells = []
-    for env_id in options.env:
-        discrete = isinstance(make_worlds(env_id, 1).action_space, spaces.Discrete)
-        cannot = SAC if discrete else DQN
-        budget = options.budget or WORLDS[env_id].budget
-        for method in options.method:
-            if method in RIVALS and RIVALS[method][0] is cannot:
-                continue
-            how = options.n_tasks, options.device
-            cells += [(env_id, method, budget, seed, *how) for seed in options.seeds]
+    for env_id in options.envs:
+        for method in (one for one in options.methods if takes(one, env_id)):
+            for seed in options.seeds:
+                budget = options.total_timesteps or CASES[env_id].budget
+                ours = 0.0 if options.total_timesteps else our_seconds(env_id, budget, seed)
+                cells.append((env_id, method, seed, options.n_tasks, budget, ours))
     run_cells(run, cells, options)
     print_table()
 

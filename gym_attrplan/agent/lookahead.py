@@ -18,13 +18,16 @@ Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 WIDTH = 128
-"""So many imagined states are gone on from at a time."""
+"""Maximum number of imagined states of a layer."""
+
+MAX_OUTCOMES = 8_192
+"""Maximum number of actions that a layer's states are imagined with, together."""
 
 PATIENCE = 5
-"""A search ends that has come no nearer to the goal with so many actions more."""
+"""Number of layers that come no nearer to the goal after which a search ends."""
 
 MIN_PROB = 0.1
-"""What an action has less of a chance to bring about is not gone on from."""
+"""Minimum probability of an imagined transition."""
 
 
 class Course(NamedTuple):
@@ -72,6 +75,7 @@ class Lookahead:
         self.foresight = foresight
         self.model = model
         self.max_seconds = max_seconds
+        self._width = max(1, min(WIDTH, MAX_OUTCOMES // foresight.n_actions))
         self._layout = BitLayout(foresight.model.attribute_space.sizes)
 
     def find(
@@ -79,6 +83,8 @@ class Lookahead:
         observation: Mapping[str, Array],
         goal: IntArray,
         *,
+        step_cost: float = 0.0,
+        max_cost: float = np.inf,
         banned: npt.NDArray[np.bool_] | None = None,
         seed: int = 0,
     ) -> Course:
@@ -87,6 +93,8 @@ class Lookahead:
         Args:
             observation: Key → ``(1, …)`` the state at hand, with ``achieved_goal``.
             goal: ``(n_attributes,)``.
+            step_cost: What each action costs beside its improbability.
+            max_cost: Ways that cost as much are not looked for: one such is known.
             banned: ``(m,)`` which actions shall not come first, where actions can be counted.
             seed: Of the actions to consider, where they cannot: the same seed, the same answer.
         """
@@ -98,7 +106,9 @@ class Lookahead:
         known = self._keys(start)
         nearest, best = (0, 0), self._misses(start, goal)[0]
         while best and len(layers) - 1 - nearest[0] < PATIENCE and time.monotonic() < stop:
-            layer = self._next(layers[-1], goal, known, rng, banned if len(layers) == 1 else None)
+            limit = max_cost - len(layers) * step_cost
+            first = banned if len(layers) == 1 else None
+            layer = self._next(layers[-1], goal, known, rng, first, limit=limit)
             if not len(layer.vectors):
                 break
             layers.append(layer)
@@ -116,13 +126,15 @@ class Lookahead:
         known: npt.NDArray[np.void],
         rng: np.random.Generator,
         banned: npt.NDArray[np.bool_] | None,
+        *,
+        limit: float,
     ) -> _Layer:
-        """The best of what single actions lead to."""
+        """The best of what single actions lead to, as far as it costs less than the limit."""
         rows = {**layer.states, "achieved_goal": layer.vectors}
         candidates = self.foresight.candidates(len(layer.vectors), rng)
         foreseen = self.foresight.model.foresee(rows, candidates)
         costs = layer.costs[:, None] - np.log(np.maximum(foreseen.probs.astype(np.float64), 1e-12))
-        possible = foreseen.probs >= MIN_PROB
+        possible = (foreseen.probs >= MIN_PROB) & (costs < limit)
         if banned is not None:
             possible &= ~banned
         parents, actions = np.nonzero(possible)
@@ -131,7 +143,7 @@ class Lookahead:
         keys, first = np.unique(self._keys(vectors[order]), return_index=True)
         kept = order[first[~np.isin(keys, known)]]
         score = costs[kept] + self._misses(vectors[kept], goal)
-        kept = kept[np.argsort(score, kind="stable")[:WIDTH]]
+        kept = kept[np.argsort(score, kind="stable")[: self._width]]
         parents, actions = parents[kept], actions[kept]
         taken = candidates[actions] if candidates.ndim == 2 else candidates[parents, actions]
         rows = {key: part[parents] for key, part in rows.items()}

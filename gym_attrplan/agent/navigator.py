@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,9 @@ class Navigator:
         plan = self.planner.plan(description, goal)
         unsure = plan is None or plan.cost > -np.log(SURE)
         if unsure and self.lookahead is not None and observation is not None:
-            imagined = self._imagined(self.lookahead, description, goal, observation)
-            if imagined is not None and (plan is None or imagined.cost < plan.cost):
+            cost = np.inf if plan is None else plan.cost
+            imagined = self._imagined(self.lookahead, description, goal, observation, cost)
+            if imagined is not None:
                 return imagined
         return plan or self.planner.plan(description, goal, unknown_start="nearest")
 
@@ -94,21 +96,24 @@ class Navigator:
         description: npt.ArrayLike,
         goal: GoalLike,
         observation: Observations,
+        cost: float,
     ) -> Plan | None:
-        """The plan that looking ahead finds; None if it does not reach the goal."""
+        """The plan that looking ahead finds; None if none reaches the goal at less than a cost."""
         space = self.planner.counts.space
         wanted = space.read_goal(goal)
         if isinstance(wanted, GoalSet):
             return None
         start = np.asarray(description, space.dtype)[None]
-        course = lookahead.find({**observation, "achieved_goal": start}, wanted)
+        step_cost = self.planner.step_cost
+        rows = {**observation, "achieved_goal": start}
+        course = lookahead.find(rows, wanted, step_cost=step_cost, max_cost=cost)
         if not course.reached:
             return None
         return Plan(
             nodes=np.full(len(course.vectors) + 1, -1),
             vectors=np.concatenate([start, course.vectors]),
             edge_probs=course.probs,
-            cost=course.cost(self.planner.step_cost),
+            cost=course.cost(step_cost),
             space=space,
         )
 
@@ -231,7 +236,8 @@ class Navigator:
             observations: Of all.
             cost: Of the graph's way; infinite if there is none.
         """
-        foresight = lookahead.foresight
+        foresight, step_cost = lookahead.foresight, self.planner.step_cost
+        seed = journey.n_choices
         seen = {key: part[[row]] for key, part in observations.items()}
         here, goal = journey.starts[row], journey.goals[row]
         node = np.array([stand_for(here)])
@@ -243,18 +249,18 @@ class Navigator:
         course = _rest(journey.courses.get(row), here)
         if not len(course):
             banned = None if done is None else done > 0  # what was done here is not done again
-            found = lookahead.find(seen, goal, banned=banned, seed=journey.n_choices)
+            search = partial(
+                lookahead.find, seen, goal, step_cost=step_cost, max_cost=cost, seed=seed
+            )
+            found = search(banned=banned)
             if not found.reached and banned is not None and banned.any():
-                found = lookahead.find(seen, goal, seed=journey.n_choices)
-            better = found.cost(self.planner.step_cost) < cost
-            if better if found.reached else np.isinf(cost):  # half a way is better than none
+                found = search()
+            if found.reached or np.isinf(cost):  # half a way is better than none
                 course = found.vectors
         journey.courses[row] = course
         if not len(course):
             return
-        choice = foresight.follow(
-            seen, course, step_cost=self.planner.step_cost, extra=done, seed=journey.n_choices
-        )
+        choice = foresight.follow(seen, course, step_cost=step_cost, extra=done, seed=seed)
         _note(journey, np.array([row]), np.array([-1]), choice)
         if counted and choice.found[0]:
             journey.memory.fail([row], node, choice.actions)

@@ -26,6 +26,7 @@ from fair import better, both_ways
 from gymnasium import spaces
 from gymnasium.wrappers import FilterObservation
 from ledger import append, read
+from paper.results import Measured
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -37,7 +38,6 @@ from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
 from gym_attrplan.agent.low_level import defaults, hop_defaults, policy_defaults
 from gym_attrplan.attributes.library.grid_words import GridWords
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
-from gym_attrplan.report.results import Measured
 
 SUITE = "others"
 

@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo play test test-slow test-seeds faults lint type format docs bench clean
+.PHONY: help setup demo play test test-slow test-seeds faults lint type format docs bench reproduce clean
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -62,6 +62,9 @@ bench: setup  ## every quick benchmark; figures go to benchmarks/results/
 	$(BIN)/python benchmarks/graph_scale.py
 	$(BIN)/python benchmarks/env_speed.py
 	$(BIN)/python benchmarks/learn_speed.py
+
+reproduce: setup  ## the paper's tables with small budgets; figures and a page in attrplan-reproduce/
+	$(BIN)/python benchmarks/reproduce.py
 
 clean:  ## remove .venv, caches and built docs
 	rm -rf .venv docs/_build build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,12 +21,12 @@ import torch
 from cells import add_arguments, run_cells
 from curves import Checkpoints
 from ledger import append, is_measured, read
+from paper.figures import paper_figure
+from paper.results import Measured
 from rivals import FIT, LEARNERS, WITHOUT_REGIME, n_parameters, noted_settings, train
 from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate
 
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
-from gym_attrplan.report.paper import paper_figure
-from gym_attrplan.report.results import Measured
 
 SUITE = "baselines"
 

@@ -6,13 +6,12 @@ from collections import defaultdict
 from typing import Any
 
 from ledger import read
+from paper.figures import BLOCK_TASKS, BLOCKS, BUDGETS, BY_EXAMPLES, paper_figure
+from paper.results import Line, Measured
+from paper.stage import SLACK
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-
-from gym_attrplan.report.paper import BLOCK_TASKS, BLOCKS, BUDGETS, BY_EXAMPLES, paper_figure
-from gym_attrplan.report.results import Line, Measured
-from gym_attrplan.report.stage import SLACK
 
 _BESIDE = ("inverse", "ap_no_cpi", "ap_paper")
 """The methods that are the paper's own."""

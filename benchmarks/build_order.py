@@ -23,6 +23,8 @@ import torch
 import yaml
 from cells import add_arguments, run_cells
 from ledger import append, is_measured, read
+from paper.figures import EDGES, paper_figure
+from paper.results import Results, Source
 from rich.console import Console
 from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
@@ -31,8 +33,6 @@ import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
 from gym_attrplan.agent.evaluation import evaluate_tasks
 from gym_attrplan.agent.worlds import as_vec_env
-from gym_attrplan.report.paper import EDGES, paper_figure
-from gym_attrplan.report.results import Results, Source
 
 SUITE = "build_order"
 ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ledger import RESULTS
-
-from gym_attrplan.report.results import Measured, Results
-from gym_attrplan.report.tables import Cell, Row, Table, all_tables
+from paper.results import Measured, Results
+from paper.tables import Cell, Row, Table, all_tables
 
 FILE = Path(__file__).parents[1] / "docs" / "comparison_tables.inc"
 

@@ -19,13 +19,13 @@ import torch
 import yaml
 from cells import add_arguments, run_cells
 from ledger import append, measured_since, read
+from paper.figures import paper_figure
+from paper.results import Measured
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
 from gym_attrplan.agent.worlds import as_vec_env
-from gym_attrplan.report.paper import paper_figure
-from gym_attrplan.report.results import Measured
 
 TASKS = {"AttrSwitches-v0": "targets", "AttrCrafting-v0": "items"}
 METHODS = {

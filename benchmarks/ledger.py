@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gym_attrplan.report.results import Results, read_changes, read_lines
+from paper.results import Results, read_changes, read_lines
 
 TEST_SEEDS = range(100)
 """Seeds whose figures stand in tables."""

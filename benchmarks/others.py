@@ -21,6 +21,7 @@ from defaults import SUITE as CASES
 from fair import better, both_ways
 from gymnasium import spaces
 from ledger import append, read
+from paper.results import Measured
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -29,7 +30,6 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
 from gym_attrplan.agent.low_level import build, change_defaults, policy_defaults
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
-from gym_attrplan.report.results import Measured
 
 SUITE = "others"
 ENVS = (

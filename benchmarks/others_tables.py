@@ -12,8 +12,7 @@ from pathlib import Path
 
 from comparison import list_table, rate
 from ledger import RESULTS
-
-from gym_attrplan.report.results import Measured, Results, Source
+from paper.results import Measured, Results, Source
 
 FILE = Path(__file__).parents[1] / "docs" / "others_tables.inc"
 

@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_agent_commands(commands)
     _add_play_command(commands)
-    _add_paper_commands(commands)
+    _add_report_command(commands)
     for name, run, words in (
         ("check", _check, "hold an attribute environment to its contract"),
         ("attributes", _attributes, "list an environment's attributes"),
@@ -139,27 +139,10 @@ def _add_play_command(commands: Any) -> None:
     play.set_defaults(run=_play)
 
 
-def _add_paper_commands(commands: Any) -> None:
-    reproduce = commands.add_parser("reproduce", help="run the paper's benchmarks, write a page")
-    reproduce.add_argument("part", nargs="?", default="all", help="a part of the paper, or all")
-    reproduce.add_argument("--scale", default="quick", help="quick or full")
-    reproduce.add_argument("--seeds", type=_at_least(1), metavar="N", help="how many")
-    reproduce.add_argument("--out", default="attrplan-reproduce", metavar="DIR")
-    reproduce.add_argument("--ray", metavar="ADDRESS", help="run cells in a Ray cluster's workers")
-    reproduce.set_defaults(run=_reproduce)
-
-    report = commands.add_parser("report", help="write one page about an agent, or about results")
-    report.add_argument(
-        "source",
-        nargs="?",
-        type=Path,
-        default=Path("benchmarks/results"),
-        metavar="ZIP_OR_DIR",
-        help="an agent, or what benchmarks wrote; default: benchmarks/results",
-    )
-    report.add_argument(
-        "--out", type=Path, metavar="HTML", help="default: AGENT.html, or report.html in the folder"
-    )
+def _add_report_command(commands: Any) -> None:
+    report = commands.add_parser("report", help="write one page about an agent")
+    report.add_argument("agent", type=Path, metavar="AGENT.zip", help="what train saved")
+    report.add_argument("--out", type=Path, metavar="HTML", help="default: AGENT.html")
     _add_env_arguments(report, needed=False)
     report.add_argument(
         "--n-tasks", type=_at_least(1), default=200, help="tasks to give the agent; default: 200"
@@ -427,48 +410,29 @@ def _trained_kwargs(agent: Any, options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _reproduce(options: argparse.Namespace) -> None:
-    from gym_attrplan.report.reproduce import reproduce
-
-    try:
-        failed = reproduce(
-            options.part,
-            scale=options.scale,
-            seeds=options.seeds,
-            out=options.out,
-            ray=options.ray,
-        )
-    except KeyboardInterrupt:
-        raise SystemExit("interrupted; start the same again to go on") from None
-    if failed:
-        raise SystemExit(f"these stages failed, see their logs: {', '.join(failed)}")
-
-
 def _report(options: argparse.Namespace) -> None:
-    from gym_attrplan.report.paper_page import write_report
-
-    if options.source.suffix == ".zip":
-        print(f"wrote {_report_agent(options)}")
-    else:
-        print(f"wrote {write_report(options.source, options.out)}")
-
-
-def _report_agent(options: argparse.Namespace) -> Path:
     from gym_attrplan.agent.worlds import as_vec_env
     from gym_attrplan.report.agent_page import write_agent_report
 
-    agent, kwargs = _load_where_trained(options.source, options)
+    if options.agent.is_dir():
+        raise InvalidOption(
+            f"attrplan report needs the file of an agent; received the folder {options.agent}. A "
+            "page of benchmark results is written by python benchmarks/paper_page.py, in a "
+            "checkout of the repository."
+        )
+    agent, kwargs = _load_where_trained(options.agent, options)
     draws = "rgb_array" in _make(options.env, kwargs).metadata.get("render_modes", [])
-    return write_agent_report(
+    page = write_agent_report(
         agent,
-        options.out or options.source.with_suffix(".html"),
+        options.out or options.agent.with_suffix(".html"),
         env=as_vec_env(options.env, env_kwargs=kwargs),
         picture_env=_make(options.env, {**kwargs, "render_mode": "rgb_array"}) if draws else None,
-        name=options.source.stem,
+        name=options.agent.stem,
         n_tasks=options.n_tasks,
         goals=options.goal,
         seed=options.seed,
     )
+    print(f"wrote {page}")
 
 
 def _make(env_id: str, kwargs: dict[str, Any] | None) -> gym.Env[Any, Any]:

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from benchmarks.ledger import read
+from ledger import read
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.rst"

@@ -6,7 +6,6 @@ from gym_attrplan.report.aliasing import Aliasing, StateDependence, find_aliasin
 from gym_attrplan.report.calibration import EdgeTrials, Trials, try_edges, try_plans
 from gym_attrplan.report.episodes import Episode, record_episode
 from gym_attrplan.report.graphs import save_graph
-from gym_attrplan.report.paper_page import write_report
 from gym_attrplan.report.plots import film_strip, plot_learning, plot_reliability
 from gym_attrplan.report.video import Video, record_video
 
@@ -28,5 +27,4 @@ __all__ = [
     "try_edges",
     "try_plans",
     "write_agent_report",
-    "write_report",
 ]

@@ -23,7 +23,7 @@ from gym_attrplan.report.agent_facts import MAX_LINES, HopTable, attribute_rows,
 from gym_attrplan.report.aliasing import Aliasing, find_aliasing
 from gym_attrplan.report.calibration import Trials, try_edges
 from gym_attrplan.report.graphs import graph_data
-from gym_attrplan.report.page import Dots, write_page
+from gym_attrplan.report.page import TEMPLATES, Dots, write_page
 from gym_attrplan.report.plots import plot_reliability
 from gym_attrplan.report.svg import page_axes, to_svg
 from gym_attrplan.report.video import record_video, video_suffix
@@ -113,7 +113,7 @@ def write_agent_report(
         "video": _film(agent, picture_env, wanted, seed),
         "settings": _settings(agent),
     }
-    return write_page(Path(out), "agent.html", context)
+    return write_page(Path(out), TEMPLATES / "agent.html", context)
 
 
 def _result_panels(result: TaskResult) -> list[tuple[str, list[Dots]]]:

@@ -1,4 +1,4 @@
-"""Graphs with plans to choose from: kept by runs as ``*.graph.json``, drawn on a page."""
+"""Graphs with plans to choose from: kept as ``*.graph.json``, drawn on a page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from gym_attrplan.files import replacing
 from gym_attrplan.graph import Plan, Planner
 from gym_attrplan.graph.drawing import GraphDrawing
 from gym_attrplan.graph.figures import draw_network, draw_way
-from gym_attrplan.report.album import files_of
 from gym_attrplan.report.svg import page_axes, to_svg
 
 if TYPE_CHECKING:
     from gym_attrplan.agent import AttributePlannerAgent
-
-GRAPH_KEYS = ("title", "nodes", "edges", "plans", "n_hidden")
 
 
 def save_graph(
@@ -102,24 +99,3 @@ def graph_svg(graph: Mapping[str, Any], group: str) -> str:
         if plan["nodes"]:
             draw_way(ax, places[plan["nodes"]], gid=f"panel {group}:{i}")
     return to_svg(ax, graph["title"], {"nodes": [node[3] for node in graph["nodes"]]})
-
-
-def read_graphs(folder: Path) -> list[dict[str, Any]]:
-    """The graphs of a folder and of its ``pictures/``, by name.
-
-    Raises:
-        InvalidData: If a file is not what :func:`save_graph` writes.
-    """
-    graphs = []
-    for file in files_of(folder, "*.graph.json"):
-        try:
-            graph = json.loads(file.read_text(encoding="utf-8"))
-            missing = [key for key in GRAPH_KEYS if key not in graph]
-        except (json.JSONDecodeError, TypeError) as error:
-            raise InvalidData(
-                f"{file} is no JSON: {error}. Write it anew, or remove it."
-            ) from error
-        if missing:
-            raise InvalidData(f"{file} lacks {missing}: only save_graph writes such files.")
-        graphs.append(graph)
-    return graphs

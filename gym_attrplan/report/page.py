@@ -37,8 +37,13 @@ class Dots:
     kind: str = ""
 
 
-def write_page(file: Path, template: str, context: dict[str, Any]) -> Path:
+def write_page(file: Path, template: Path, context: dict[str, Any]) -> Path:
     """Fill in a template and write it, whole or not at all.
+
+    Args:
+        file: The page.
+        template: A file; it may use its neighbours and :data:`TEMPLATES`.
+        context: What it is filled in with.
 
     Raises:
         DependencyNotInstalled: If Jinja2 or matplotlib is missing.
@@ -50,15 +55,15 @@ def write_page(file: Path, template: str, context: dict[str, Any]) -> Path:
             'the page needs Jinja2: pip install "gym_attrplan[viz]".'
         ) from error
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"short": short, "percent": _percent, "count": _count}
+    environment.filters |= {"short": short, "percent": _percent}
     environment.globals |= {"graph_svg": graph_svg, "today": _today()}
-    page = environment.get_template(template).render(**context)
+    page = environment.get_template(template.name).render(**context)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as part:
         part.write(page.encode())
@@ -80,11 +85,6 @@ def short(number: float) -> str:
 
 def _percent(value: float) -> str:
     return f"{value:.1f}"
-
-
-def _count(value: float) -> str:
-    """Whole where that is exact enough."""
-    return f"{value:,.0f}" if value >= 1_000 or value == int(value) else f"{value:.3g}"
 
 
 def _today() -> str:

@@ -8,10 +8,10 @@ from html import unescape
 import gymnasium as gym
 import numpy as np
 import pytest
+from page_text import tips, visible
 from report_agents import QUICK
 from stable_baselines3.common.vec_env import DummyVecEnv
 from test_episodes import pictured
-from test_page import tips, visible
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.evaluation import TaskResult
@@ -159,6 +159,13 @@ def test_the_command_writes_the_page_of_a_saved_agent(tmp_path, capsys, seed):
     agent.save(path)
     assert main(["report", str(path)]) == 1
     assert "name it with --env ENV_ID" in capsys.readouterr().err
+
+
+def test_a_folder_is_refused_with_the_script_that_reads_results(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert f"received the folder {tmp_path}" in error
+    assert "python benchmarks/paper_page.py" in error
 
 
 def test_a_file_that_is_no_agent_is_named(tmp_path, capsys):

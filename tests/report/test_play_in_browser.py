@@ -12,17 +12,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from headless import CHROMIUM, DRIVER, Browser
+from headless import NEEDS_BROWSER, Browser
 
 pytest.importorskip("nicegui", reason='needs NiceGUI: pip install "gym_attrplan[play]"')
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER), reason="needs a browser: sh requirements/browser.sh"
-    ),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = NEEDS_BROWSER
 
 GOAL = "section.goal input, section.goal textarea"
 RESULT = "[...document.querySelectorAll('.result')].filter(one => one.offsetParent)"

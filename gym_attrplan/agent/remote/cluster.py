@@ -55,19 +55,6 @@ def connect(address: str | None = None, *, n_workers: int = 1) -> Any:
     return ray
 
 
-def processors_of(address: str) -> int:
-    """How many processors a cluster has, for who is not connected to it.
-
-    Raises:
-        DependencyNotInstalled: If ray is missing.
-        InvalidOption: If there is no such cluster.
-    """
-    ray = connect(address)
-    n_processors = int(ray.cluster_resources().get("CPU", 0))
-    ray.shutdown()
-    return n_processors
-
-
 def import_ray() -> Any:
     """The module ``ray``.
 

@@ -6,17 +6,15 @@ import importlib
 from pathlib import Path
 
 import pytest
-
-from gym_attrplan.report.results import Results, read_changes, read_lines
-from gym_attrplan.report.tables import all_tables
+from paper.results import Results, read_changes, read_lines
+from paper.tables import all_tables
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "results"
 
 
 @pytest.mark.parametrize("script", ["comparison", "others_tables"])
-def test_the_documentation_has_the_raw_figures(script, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+def test_the_documentation_has_the_raw_figures(script):
     module = importlib.import_module(script)
     results = Results.read(FOLDER)
     assert module.FILE.read_text() == module.render(results), f"run python benchmarks/{script}.py"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from gym_attrplan.error import InvalidData
-from gym_attrplan.report.paper import BLOCK_TASKS, PICTURES, paper_figure
-from gym_attrplan.report.results import (
+from paper.figures import BLOCK_TASKS, PICTURES, paper_figure
+from paper.results import (
     CHANGES,
     FIELDS,
     PROVENANCE,
@@ -17,7 +15,9 @@ from gym_attrplan.report.results import (
     Results,
     Source,
 )
-from gym_attrplan.report.tables import all_tables
+from paper.tables import all_tables
+
+from gym_attrplan.error import InvalidData
 
 EMPTY = dict.fromkeys((*FIELDS, *PROVENANCE))
 DETAILS = {"command": "python benchmarks/x.py", "commit": "abc", "machine": "m", "versions": {}}

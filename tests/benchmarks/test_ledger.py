@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import ledger
 import pytest
-
-from benchmarks import ledger
-from gym_attrplan.report.results import read_lines
+from paper.results import read_lines
 
 KEY = {"env": "Env-v0", "task": "t", "method": "ap", "budget": 10}
 

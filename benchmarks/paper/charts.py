@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gym_attrplan.graph.figures import GROUND
-from gym_attrplan.report import paper
 from gym_attrplan.report.page import short
-from gym_attrplan.report.paper import BLOCKS, BY_EXAMPLES
-from gym_attrplan.report.results import Line, Results, Source
 from gym_attrplan.report.svg import HUES, page_axes, to_svg
-from gym_attrplan.report.tables import TASKS, name_of
+from paper.figures import BLOCKS, BY_EXAMPLES, EDGES_BY_EXAMPLES
+from paper.results import Line, Results, Source
+from paper.tables import TASKS, name_of
 
 
 class Mark(NamedTuple):
@@ -143,7 +142,7 @@ def _edges_chart(results: Results) -> Chart:
         own.append(Mark(budget, sum(values) / len(values), min(values), max(values)))
     if own:
         curves.append(Curve("AP: ours", "ours", 1, own))
-    theirs = [_exact(n, edges) for n, edges in paper.EDGES_BY_EXAMPLES.items()]
+    theirs = [_exact(n, edges) for n, edges in EDGES_BY_EXAMPLES.items()]
     curves.append(Curve("AP: the paper’s", "paper", 2, theirs))
     return Chart("edges found", "examples", "edges", curves, log="xy")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,8 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def rivals(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+def rivals():
     return importlib.import_module("rivals")
 
 

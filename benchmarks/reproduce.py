@@ -1,12 +1,18 @@
-"""``attrplan reproduce``: the benchmarks behind every table of the paper, one after the other.
+"""The benchmarks behind every table of the paper, one after the other, and a page of the results.
+
+``python benchmarks/reproduce.py`` runs them all with small budgets, in about 45 minutes on two
+cores; ``python benchmarks/reproduce.py grids --scale full --out runs/full`` runs the grid worlds
+with the paper's budgets. Stop it in any way: the same command resumes.
 
 Each stage is a script of ``benchmarks/`` in a process of its own. What it measures are lines in a
-folder; a stage whose lines are all there is done, so that whoever starts again goes on.
+folder. A stage whose lines are all there is done, and is not run again.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -17,19 +23,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import torch
+from paper import keeper
+from paper.results import Line, Results
+from paper.stage import Stage
+from paper.stages import PARTS, SCALES, stages_of
+from paper_page import write_report
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from torch import nn
 
-from gym_attrplan.agent.remote.cluster import processors_of
-from gym_attrplan.error import InvalidOption
-from gym_attrplan.report import keeper
-from gym_attrplan.report.paper_page import write_report
-from gym_attrplan.report.results import Line, Results
-from gym_attrplan.report.stage import Stage
-from gym_attrplan.report.stages import stages_of
+from gym_attrplan.agent.remote.cluster import connect
+from gym_attrplan.error import AttrPlanError, InvalidOption
 
-PACKAGE_PARENT = Path(__file__).parents[2]
+BENCHMARKS = Path(__file__).resolve().parent
 LOOK_EVERY = 1.0
 """Seconds between two looks at what a stage has left behind."""
 
@@ -107,7 +115,7 @@ class Reproduction:
             raise InvalidOption(f"at least one seed is needed; received {seeds}.")
         self.out, self.seeds = out.resolve(), range(seeds)
         self.benchmarks, self.console = benchmarks, console or Console()
-        self.n_jobs = _processors() if ray is None else processors_of(ray)
+        self.n_jobs = _processors(ray)
         self.ray = ray
         lines = self._lines()
         self.rows = [
@@ -191,17 +199,17 @@ class Reproduction:
 
 
 def reproduce(
-    part: str = "all",
+    part: str,
     *,
-    scale: str = "quick",
+    scale: str,
     seeds: int | None = None,
-    out: str | Path = "attrplan-reproduce",
+    out: str | Path,
     ray: str | None = None,
     console: Console | None = None,
 ) -> list[str]:
     """Run the benchmarks behind the paper's tables and write a page of what they found.
 
-    Started again with the same folder it goes on: nothing that was measured is measured again.
+    A second call with the same folder resumes: nothing that was measured is measured again.
 
     Args:
         part: ``blocks``, ``blocks-continuous``, ``grids``, ``build-order`` or ``all``.
@@ -215,14 +223,14 @@ def reproduce(
         The names of stages that failed.
 
     Raises:
-        InvalidOption: If there is no such part or scale, this is no checkout of the repository, or
-            somebody else writes to the folder.
+        InvalidOption: If there is no such part, scale or cluster, or somebody else writes to the
+            folder.
     """
     console = console or Console()
     stages = stages_of(part, scale)
     n_seeds = N_SEEDS[scale] if seeds is None else seeds
     run = Reproduction(
-        stages, Path(out), seeds=n_seeds, benchmarks=find_benchmarks(), ray=ray, console=console
+        stages, Path(out), seeds=n_seeds, benchmarks=BENCHMARKS, ray=ray, console=console
     )
     where = f"{run.n_jobs} cores" + (" and a GPU" if _has_gpu() else "")
     console.print(
@@ -231,31 +239,20 @@ def reproduce(
     )
     for row in run.rows:
         console.print(f"  {row.stage.name:26} {_time(row.left) if row.left else 'done before'}")
-    console.print(f"Stop it and start the same again, and it goes on. Logs: {run.out / 'logs'}")
+    console.print(f"Stop it at any time: the same command resumes. Logs: {run.out / 'logs'}")
     failed = run.run()
     console.print(f"\nwrote {write_report(run.out)}", soft_wrap=True)
     return failed
 
 
-def _processors() -> int:
-    """Processors that this process may use."""
+def _processors(ray: str | None) -> int:
+    """Processors that this process may use, or those of a cluster."""
+    if ray is not None:
+        cluster = connect(ray)
+        n_processors = int(cluster.cluster_resources().get("CPU", 0))
+        cluster.shutdown()
+        return n_processors
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-
-
-def find_benchmarks() -> Path:
-    """The folder of the scripts, of this checkout or of the one we are in.
-
-    Raises:
-        InvalidOption: If there is none.
-    """
-    for root in (PACKAGE_PARENT, Path.cwd()):
-        if (root / "benchmarks" / "ledger.py").is_file():
-            return (root / "benchmarks").resolve()
-    raise InvalidOption(
-        "reproduce runs the scripts of benchmarks/, which are in the repository and not in the "
-        f"installed package; there are none beside {PACKAGE_PARENT} nor in {Path.cwd()}. Clone "
-        "the repository and run attrplan in its folder."
-    )
 
 
 def cost_here(stage: Stage, n_seeds: int, n_cores: int) -> float:
@@ -271,9 +268,6 @@ def cost_here(stage: Stage, n_seeds: int, n_cores: int) -> float:
 @cache
 def slowness() -> float:
     """How much longer a piece of training takes here than where the costs were measured."""
-    import torch
-    from torch import nn
-
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     start, batch = time.perf_counter(), torch.ones(1_024, 128)
@@ -285,16 +279,12 @@ def slowness() -> float:
 
 
 def _has_gpu() -> bool:
-    import torch
-
     return torch.cuda.is_available()
 
 
 @contextlib.contextmanager
 def _alone(out: Path) -> Iterator[int]:
     """Hold the folder, which benchmarks of a run that was killed just now may do for a moment."""
-    import fcntl
-
     with (out / "logs" / "lock").open("w") as file:
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -304,8 +294,7 @@ def _alone(out: Path) -> Iterator[int]:
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
                     raise InvalidOption(
-                        f"another attrplan reproduce writes to {out}: wait for it, or give "
-                        "another --out."
+                        f"another run writes to {out}: wait for it, or give another --out."
                     ) from error
             time.sleep(0.05)
         yield file.fileno()
@@ -316,3 +305,25 @@ def _time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="?", default="all", help=f"{', '.join(PARTS)} or all")
+    parser.add_argument("--scale", default="quick", help=f"{' or '.join(SCALES)}")
+    parser.add_argument("--seeds", type=int, metavar="N", help="how many")
+    parser.add_argument("--out", default="attrplan-reproduce", metavar="DIR")
+    parser.add_argument("--ray", metavar="ADDRESS", help="run cells in a Ray cluster's workers")
+    options = parser.parse_args(arguments)
+    try:
+        failed = reproduce(**vars(options))
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted; the same command resumes") from None
+    except AttrPlanError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from None
+    if failed:
+        raise SystemExit(f"these stages failed, see their logs: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gym_attrplan.report import paper
-from gym_attrplan.report.paper import (
+from paper.figures import (
     BLOCKS,
+    BUDGETS,
+    BY_EXAMPLES,
     CONTINUOUS,
     CRAFTING,
+    EDGES_BY_EXAMPLES,
     LARGE,
     PICTURES,
     SMALL,
     SWITCHES,
     paper_figure,
 )
-from gym_attrplan.report.results import Measured, Results, Source
+from paper.results import Measured, Results, Source
 
 MODELS = {
     "a2c": "A3C (ours: A2C)",
@@ -261,7 +263,7 @@ def _by_examples(results: Results) -> Table:
         for i, task in enumerate(("one_step", "multi_step"))
     ]
     rows = []
-    for budget, figures in paper.BY_EXAMPLES.items():
+    for budget, figures in BY_EXAMPLES.items():
         cells = [
             Cell(
                 title,
@@ -271,7 +273,7 @@ def _by_examples(results: Results) -> Table:
             for title, method, i, task in columns
         ]
         found = results.find(Source("blocks", BLOCKS, "edges", "ap", budget))
-        cells.append(Cell("edges found", paper.EDGES_BY_EXAMPLES[budget], found, is_rate=False))
+        cells.append(Cell("edges found", EDGES_BY_EXAMPLES[budget], found, is_rate=False))
         command = f"python benchmarks/blocks.py --budgets {budget}"
         rows.append(Row(f"{budget:,}", "examples", tuple(cells), command))
     return Table(
@@ -301,7 +303,7 @@ def _row(
     cells = []
     for title, (env, task) in columns.items():
         sources = _sources(suite, env, task, method)
-        ours = results.find(*sources, budget=budget or paper.BUDGETS.get(env))
+        ours = results.find(*sources, budget=budget or BUDGETS.get(env))
         figure = None if is_extra else paper_figure(env, task, method)
         reason = None if ours else results.reason(*sources)
         cells.append(Cell(title, figure, ours, reason=reason))

@@ -14,15 +14,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import reproduce as module
+from paper.results import FIELDS, PROVENANCE
+from paper.stage import Promise, Stage
+from paper.stages import PARTS, SCALES, stages_of
+from reproduce import Reproduction, main, reproduce
 from rich.console import Console
 
-from gym_attrplan.cli import main
 from gym_attrplan.error import InvalidOption
-from gym_attrplan.report import reproduce as module
-from gym_attrplan.report.reproduce import Reproduction, find_benchmarks, reproduce
-from gym_attrplan.report.results import FIELDS, PROVENANCE
-from gym_attrplan.report.stage import Promise, Stage
-from gym_attrplan.report.stages import PARTS, SCALES, stages_of
 
 ROOT = Path(__file__).parents[2]
 TASKS = tuple(f"task {i}" for i in range(8))
@@ -53,7 +52,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_reproduce import stage
-from gym_attrplan.report.reproduce import Reproduction
+from reproduce import Reproduction
 run = Reproduction([stage(0.15)], Path(sys.argv[2]) / "out", seeds=2,
                    benchmarks=Path(sys.argv[2]) / "benchmarks")
 sys.exit(len(run.run()))
@@ -71,7 +70,6 @@ def benchmarks(tmp_path):
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     (folder / "fake.py").write_text(SCRIPT)
-    (folder / "ledger.py").touch()
     return folder
 
 
@@ -97,7 +95,8 @@ def written(out):
 
 def start_driver(tmp_path):
     command = [sys.executable, "-c", DRIVER, str(Path(__file__).parent), str(tmp_path)]
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    known = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": known})
 
 
 @pytest.mark.slow
@@ -170,7 +169,7 @@ def test_two_at_once_may_not_write_to_one_folder(tmp_path, benchmarks, quiet, mo
     monkeypatch.setattr(module, "PATIENCE", 0.1)
     out = tmp_path / "out"
     (out / "logs").mkdir(parents=True)
-    with module._alone(out), pytest.raises(InvalidOption, match="another attrplan reproduce"):
+    with module._alone(out), pytest.raises(InvalidOption, match="another run writes to"):
         Reproduction([stage(0)], out, seeds=1, benchmarks=benchmarks, console=quiet).run()
 
 
@@ -185,9 +184,9 @@ def test_it_says_at_the_start_what_it_costs_here(tmp_path, benchmarks, monkeypat
     once = {"seconds": 61.0, "per_seed": False}
     stages = [stage(0), stage(0, name="after", **once)]
     monkeypatch.setattr(module, "stages_of", lambda part, scale: stages)
-    monkeypatch.setattr(module, "PACKAGE_PARENT", benchmarks.parent)
+    monkeypatch.setattr(module, "BENCHMARKS", benchmarks)
     out = tmp_path / "out"
-    assert reproduce("grids", seeds=2, out=out, console=console) == []
+    assert reproduce("grids", scale="quick", seeds=2, out=out, console=console) == []
     said = console.file.getvalue()
     assert said.startswith("grids, quick: 2 stages, 2 seed(s), about 4m 21s on this machine (2 cor")
     assert re.search(r"fake +3m 20s\n +after +1m 01s\n", said)
@@ -216,38 +215,31 @@ def test_cost_is_by_what_is_missing_seeds_cores_and_speed(monkeypatch):
         (["grids", "--scale", "huge"], "a scale is one of ['quick', 'full']; received 'huge'"),
     ],
 )
-def test_what_there_is_not_is_refused_in_a_line(tmp_path, capsys, arguments, message):
-    assert main(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 1
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+def test_what_there_is_not_is_refused_in_a_line(tmp_path, arguments, message):
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments, "--out", str(tmp_path / "out")])
+    assert message in stopped.value.code  # Python prints it, and exits with status 1
+    assert "\n" not in stopped.value.code
 
 
-def test_no_seed_at_all_is_refused(tmp_path, capsys):
-    with pytest.raises(InvalidOption, match="at least one seed is needed; received 0"):
-        reproduce("grids", seeds=0, out=tmp_path / "out")
-    with pytest.raises(SystemExit):
-        main(["reproduce", "grids", "--seeds", "0"])
-    assert "--seeds" in capsys.readouterr().err
-
-
-def test_outside_a_checkout_it_says_where_the_scripts_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PACKAGE_PARENT", tmp_path / "site-packages")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidOption, match="Clone the repository"):
-        find_benchmarks()
-
-
-def test_an_installed_package_finds_the_checkout_it_is_run_in(tmp_path, benchmarks, monkeypatch):
-    monkeypatch.setattr(module, "PACKAGE_PARENT", tmp_path / "site-packages")
-    monkeypatch.chdir(tmp_path)
-    assert find_benchmarks() == benchmarks
+def test_no_seed_at_all_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="at least one seed is needed; received 0"):
+        main(["grids", "--seeds", "0", "--out", str(tmp_path / "out")])
 
 
 def test_failed_stages_are_the_commands_failure(monkeypatch):
-    monkeypatch.setattr(module, "reproduce", lambda *args, **options: ["grids"])
+    monkeypatch.setattr(module, "reproduce", lambda **options: ["grids"])
     with pytest.raises(SystemExit, match="these stages failed, see their logs: grids"):
-        main(["reproduce", "grids"])
+        main(["grids"])
+
+
+def test_an_interruption_names_the_remedy(monkeypatch):
+    def interrupted(**options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "reproduce", interrupted)
+    with pytest.raises(SystemExit, match="the same command resumes"):
+        main([])
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from gym_attrplan.report.paper import (
+from paper.figures import (
     BLOCKS,
     CONTINUOUS,
     CRAFTING,
@@ -19,7 +18,7 @@ from gym_attrplan.report.paper import (
     SWITCHES,
     paper_figure,
 )
-from gym_attrplan.report.results import Measured, Results, Source, read_changes, read_lines
+from paper.results import Measured, Results, Source, read_changes, read_lines
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "results"
@@ -121,9 +120,8 @@ def env_of(label):
 
 
 @pytest.fixture
-def suite(monkeypatch):
+def suite():
     """Environments, budgets and bars of what a newcomer gets."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     return importlib.import_module("defaults").SUITE
 
 
@@ -223,9 +221,8 @@ def test_the_rivals_on_continuous_blocks_equal_the_raw_results():
 
 
 @pytest.fixture
-def others(monkeypatch):
+def others():
     """The script that writes the documentation's tables of other people's environments."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     return importlib.import_module("others_tables")
 
 

@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from paper.results import FIELDS, PROVENANCE
 
-from gym_attrplan.report.results import FIELDS, PROVENANCE
-
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 def source_of(name):
@@ -24,11 +23,6 @@ def source_of(name):
 SCRIPTS = sorted(
     file.stem for file in FOLDER.glob("*.py") if "if __name__ ==" in source_of(file.stem)
 )
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

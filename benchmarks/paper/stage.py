@@ -1,4 +1,4 @@
-"""A stage of ``attrplan reproduce``: a script to run, and what it leaves behind.
+"""A stage of ``reproduce.py``: a script to run, and what it leaves behind.
 
 A stage that has left behind all that it promises, lines of results or files, is known to be done.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from gym_attrplan.report.results import Line
+from paper.results import Line
 
 SLACK = 1.05
 """Rollouts are whole, so that a budget may be exceeded by so much."""

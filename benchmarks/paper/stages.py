@@ -1,4 +1,4 @@
-"""What ``attrplan reproduce`` runs: the scripts of ``benchmarks/``, as data.
+"""What ``reproduce.py`` runs: the scripts of ``benchmarks/``, as data.
 
 Seconds are for one seed on two cores, scaled up from short pieces.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gym_attrplan.error import InvalidOption
-from gym_attrplan.report.paper import (
+from paper.figures import (
     BLOCK_TASKS,
     BLOCKS,
     CONTINUOUS,
@@ -17,7 +17,7 @@ from gym_attrplan.report.paper import (
     SMALL,
     SWITCHES,
 )
-from gym_attrplan.report.stage import Promise, Stage
+from paper.stage import Promise, Stage
 
 PARTS = ("blocks", "blocks-continuous", "grids", "build-order")
 SCALES = ("quick", "full")

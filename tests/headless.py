@@ -14,6 +14,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 QUIET = [
@@ -26,6 +28,14 @@ QUIET = [
     "disable-component-update",
     "disable-sync",
     "hide-scrollbars",
+]
+
+NEEDS_BROWSER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER), reason="needs a browser: sh requirements/browser.sh"
+    ),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
 
@@ -80,6 +90,14 @@ class Browser:
     def run(self, script: str) -> Any:
         """What a JavaScript function body returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": []})
+
+    def shown(self, selector: str) -> list[str]:
+        """Texts of the elements that can be seen."""
+        found: list[str] = self.run(
+            f"return [...document.querySelectorAll({selector!r})]"
+            ".filter((one) => one.getClientRects().length).map((one) => one.textContent.trim())"
+        )
+        return found
 
     def click(self, selector: str) -> None:
         self._ask("POST", f"/element/{self._find(selector)}/click", {})

@@ -1,19 +1,27 @@
-"""``attrplan report DIR``: what benchmarks left in a folder, beside the paper's figures."""
+"""The paper's tables beside what benchmarks left in a folder, as one HTML page.
+
+``python benchmarks/paper_page.py`` reads ``benchmarks/results`` and writes ``report.html`` there.
+"""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gym_attrplan.report import paper
-from gym_attrplan.report.album import read_pictures
-from gym_attrplan.report.charts import learning_charts, sample_charts
-from gym_attrplan.report.graphs import read_graphs
+from ledger import RESULTS
+from paper.album import read_graphs, read_pictures
+from paper.charts import learning_charts, sample_charts
+from paper.figures import BLOCKS, CRAFTING, DETECTOR_ERRORS, EDGES
+from paper.results import Line, Results, Source
+from paper.tables import Cell, Table, all_tables
+
+from gym_attrplan.error import AttrPlanError
 from gym_attrplan.report.page import Dots, short, write_page
-from gym_attrplan.report.paper import BLOCKS, CRAFTING
-from gym_attrplan.report.results import Line, Results, Source
-from gym_attrplan.report.tables import Cell, Table, all_tables
+
+TEMPLATE = Path(__file__).parent / "paper" / "templates" / "paper.html"
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def write_report(folder: str | Path, out: str | Path | None = None) -> Path:
     """
     results = Results.read(Path(folder))
     file = Path(folder) / "report.html" if out is None else Path(out)
-    return write_page(file, "paper.html", _context(results, Path(folder)))
+    return write_page(file, TEMPLATE, _context(results, Path(folder)))
 
 
 def tip(cell: Cell, table: Table) -> str:
@@ -138,6 +146,16 @@ def dot_rows(table: Table, column: str) -> list[Dots]:
     return rows
 
 
+def count(value: float) -> str:
+    """Whole where that is exact enough.
+
+    Example:
+        >>> count(2_047.4), count(25.0), count(18.64)
+        ('2,047', '25', '18.6')
+    """
+    return f"{value:,.0f}" if value >= 1_000 or value == int(value) else f"{value:.3g}"
+
+
 def _context(results: Results, folder: Path) -> dict[str, Any]:
     tables = all_tables(results)
     defaults = [table.best for table in tables]
@@ -153,6 +171,7 @@ def _context(results: Results, folder: Path) -> dict[str, Any]:
         "runs": [Run.of(suite, lines) for suite, lines in results.suites.items()],
         "n_lines": len(results.lines),
         "tip": tip,
+        "count": count,
         "dot_rows": dot_rows,
     }
 
@@ -160,7 +179,7 @@ def _context(results: Results, folder: Path) -> dict[str, Any]:
 def _findings(results: Results) -> list[Finding]:
     """Edges found by exploring, and how often the detector of blocks errs."""
     findings = []
-    for env, ways in paper.EDGES.items():
+    for env, ways in EDGES.items():
         suite = "exploration" if env == CRAFTING else "build_order"
         for way, figure in ways.items():
             found = results.find(Source(suite, env, "edges", way))
@@ -168,7 +187,7 @@ def _findings(results: Results) -> list[Finding]:
             budget = found.budget if found else 0
             what, command = f"edges, {way.replace('_', ' ')}", f"python benchmarks/{suite}.py"
             findings.append(Finding(env, what, f"{figure:,g}", values, budget, "steps", command))
-    for labels, figure in paper.DETECTOR_ERRORS.items():
+    for labels, figure in DETECTOR_ERRORS.items():
         found = results.find(Source("blocks", BLOCKS, "full_set", "detector", labels))
         values = tuple(100 - rate for rate in found.seeds.values()) if found else ()
         what = f"detector error in %, {short(labels)} labels"
@@ -179,3 +198,18 @@ def _findings(results: Results) -> list[Finding]:
 
 def _versions(line: Line) -> list[tuple[str, str]]:
     return list(line["versions"].items())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=RESULTS, help="of results")
+    parser.add_argument("--out", type=Path, metavar="HTML", help="default: report.html in it")
+    options = parser.parse_args(arguments)
+    try:
+        print(f"wrote {write_report(options.folder, options.out)}")
+    except AttrPlanError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The paper's figures beside ours: tables, charts, and the stages that measure ours."""

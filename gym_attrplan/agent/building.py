@@ -58,6 +58,7 @@ def build_practice(agent: Composed, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
                 max_hop_steps=options.max_hop_steps,
             ),
             formula=EXPLORATIONS[options.exploration],
+            attempts=agent.attempts,
             rng=agent.rng,
         )
     assert options.max_hop_steps is not None  # neighbours have a default

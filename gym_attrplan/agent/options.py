@@ -165,6 +165,13 @@ class AgentOptions:
         return self.low_level == "inverse"
 
     @property
+    def n_attempts_kept(self) -> int:
+        """Number of attempts at hops that are kept with the states they started from."""
+        if self.is_inverse:
+            return 500_000
+        return 10_000 if self.asks_for_changes else 30_000
+
+    @property
     def names_policy_kwargs(self) -> bool:
         """Whether the policy that hops is described by its user."""
         return bool(self.policy_kwargs or self.low_level_kwargs.get("policy_kwargs"))

@@ -31,6 +31,7 @@ from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.members import as_vector, headed_for
+from gym_attrplan.agent.missing import Missing, find_missing
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
@@ -64,6 +65,9 @@ from gym_attrplan.wrappers.origin import Origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MAX_MISSING = 3
+"""Number of hops that ``verbose`` names after training for depending on more than attributes."""
 
 
 class AttributePlannerAgent:
@@ -200,9 +204,7 @@ class AttributePlannerAgent:
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.action_choices = action_choices(venv)
         self.counts = TransitionCounts(self.attribute_space)
-        self.attempts = AttemptBuffer(
-            self.observation_space, capacity=500_000 if options.is_inverse else 30_000
-        )
+        self.attempts = AttemptBuffer(self.observation_space, capacity=options.n_attempts_kept)
         self.examples = (
             ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
         )
@@ -483,6 +485,8 @@ class AttributePlannerAgent:
         self.logger.dump(self.num_timesteps)
         if self.options.verbose and planner.counts.n_nodes:
             print(advice.summary(planner))
+            for missing in self.find_missing()[:_MAX_MISSING]:
+                print(missing)
         advice.warn(self.find_problems())
 
     def find_problems(self) -> list[str]:
@@ -496,6 +500,14 @@ class AttributePlannerAgent:
         tried = float(edges.attempts.sum()), float(edges.successes.sum())
         assert self.options.max_hop_steps is not None  # neighbours have a default
         return advice.on_hopping(*tried, max_hop_steps=self.options.max_hop_steps)
+
+    def find_missing(self) -> list[Missing]:
+        """Hops whose success depends on more than the attributes, the most success lost first.
+
+        The newest attempts of training are asked, with the states that they started from.
+        """
+        attempts = self.attempts
+        return find_missing(attempts.observations, attempts.reached, self.attribute_space)
 
     # --- acting -----------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
-"""What a person looks at: figures, an agent's word held against the facts, and one page."""
+"""What a person looks at: figures, predictions compared with results, videos and one page."""
 
 from gym_attrplan.report.agent_page import write_agent_report
 from gym_attrplan.report.album import save_picture
-from gym_attrplan.report.aliasing import Aliasing, StateDependence, find_aliasing
 from gym_attrplan.report.calibration import EdgeTrials, Trials, try_edges, try_plans
 from gym_attrplan.report.episodes import Episode, record_episode
 from gym_attrplan.report.graphs import save_graph
@@ -10,14 +9,11 @@ from gym_attrplan.report.plots import film_strip, plot_learning, plot_reliabilit
 from gym_attrplan.report.video import Video, record_video
 
 __all__ = [
-    "Aliasing",
     "EdgeTrials",
     "Episode",
-    "StateDependence",
     "Trials",
     "Video",
     "film_strip",
-    "find_aliasing",
     "plot_learning",
     "plot_reliability",
     "record_episode",

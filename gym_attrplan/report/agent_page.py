@@ -20,7 +20,6 @@ from gym_attrplan.attributes import GoalLike
 from gym_attrplan.error import InvalidData, InvalidEnvironment
 from gym_attrplan.graph import Plan
 from gym_attrplan.report.agent_facts import MAX_LINES, HopTable, attribute_rows, result_lines
-from gym_attrplan.report.aliasing import Aliasing, find_aliasing
 from gym_attrplan.report.calibration import Trials, try_edges
 from gym_attrplan.report.graphs import graph_data
 from gym_attrplan.report.page import TEMPLATES, Dots, write_page
@@ -89,7 +88,7 @@ def write_agent_report(
     wanted = goals_to_ask(agent, venv, goals, seed=seed)
     hops, planner = HopTable.of(agent), agent.graph
     plans = _plans_to_show(agent, venv, wanted)
-    fresh, aliasing = _try_hops(agent, venv, 10 * n_tasks, seed)
+    fresh = _try_hops(agent, venv, 10 * n_tasks, seed)
     assert result.promised is not None  # an agent's result has it
     whole = Trials(result.promised, result.solved)
     context = {
@@ -107,7 +106,7 @@ def write_agent_report(
             _reliability("whole plans", whole),
         ],
         "calibration_error": whole.calibration_error,
-        "aliasing": aliasing,
+        "missing": agent.find_missing(),
         "attributes": attribute_rows(agent, hops),
         "problems": [*on_exploring(agent.counts), *agent.find_problems()],
         "video": _film(agent, picture_env, wanted, seed),
@@ -151,16 +150,12 @@ def _plans_to_show(
 
 def _try_hops(
     agent: AttributePlannerAgent, venv: VecEnv, n_attempts: int, seed: int
-) -> tuple[Trials | None, Aliasing | None]:
-    """Fresh attempts at single hops, and what depends on more than the attributes."""
+) -> Trials | None:
+    """Fresh attempts at single hops; None if no hop was met that the agent knows."""
     try:
-        trials = try_edges(agent, venv, n_attempts=n_attempts, seed=seed)
-    except InvalidData:  # no hop was met that the agent knows
-        return None, None
-    try:
-        return trials, find_aliasing(agent, trials)
-    except InvalidData:  # too few to tell
-        return trials, None
+        return try_edges(agent, venv, n_attempts=n_attempts, seed=seed)
+    except InvalidData:
+        return None
 
 
 def _reliability(title: str, trials: Trials) -> Reliability:

@@ -97,6 +97,19 @@ def test_without_a_first_action_there_is_no_way(lookahead):
     assert course.vectors.shape == (0, 6)
 
 
+def test_a_way_must_cost_less_than_the_one_that_is_known(lookahead):
+    goal = np.array([2, 1, 0, 0, 0, 0], np.int8)
+    start, step_cost = state(0, 0, 0, 0, 0, 0), 1.0
+    course = lookahead.find(start, goal)
+    cost = course.cost(step_cost)
+    assert cost > 3.0  # three actions, none of them certain
+    more = lookahead.find(start, goal, step_cost=step_cost, max_cost=cost + 0.1)
+    assert more.reached
+    assert more.cost(step_cost) <= cost + 0.1
+    less = lookahead.find(start, goal, step_cost=step_cost, max_cost=3.0)
+    assert not less.reached
+
+
 def test_out_of_time_it_answers_with_what_it_has(lookahead):
     hasty = Lookahead(lookahead.foresight, lookahead.model, max_seconds=1e-9)
     course = hasty.find(state(0, 0, 0, 0, 0, 0), np.full(6, 3, np.int8))

@@ -66,7 +66,7 @@ def test_every_section_has_content(page):
     assert "four" in visible(section(page, "hops"))
     assert len(tips(section(page, "graph"))) == 8  # descriptions of three bits
     assert section(page, "calibration").count("<svg") == 2
-    assert "depend" in section(page, "aliasing")
+    assert "No hop depends on more" in section(page, "missing")
     assert section(page, "attributes").count("<tr>") == 4
     assert "2 of 2" in section(page, "attributes")
     assert "MultiInputPolicy" in section(page, "settings")

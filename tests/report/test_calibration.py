@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidOption
-from gym_attrplan.report import EdgeTrials, Trials, find_aliasing, try_edges, try_plans
-from gym_attrplan.report.aliasing import _dependent
+from gym_attrplan.report import Trials, try_edges, try_plans
 
 
 def test_predictions_are_grouped_and_held_against_the_share_achieved():
@@ -80,63 +76,14 @@ def test_nothing_to_try_is_refused(counter_agent):
 
 
 @pytest.mark.learning
-def test_an_edge_that_works_in_some_states_only_is_named(moody_agent):
-    trials = try_edges(moody_agent, n_attempts=600)
-    aliasing = find_aliasing(moody_agent, trials)
-    first = aliasing.edges[0]
-    assert first.words == "lit, from 'not lit'"
-    assert first.likely_share > 0.9
-    assert first.unlikely_share < 0.1
-    assert aliasing.attributes[0].words == "lit"
-    assert "Add an attribute" in aliasing.describe()
+def test_a_hop_that_works_in_some_states_only_is_named(moody_agent):
+    (found,) = [one for one in moody_agent.find_missing() if one.hop == "lit"]
+    assert (found.question.key, found.start) == ("observation", "not lit")
+    (made, n), (made_not, n_not) = found.with_yes, found.with_no
+    assert made / n > 0.7
+    assert made_not / n_not < 0.3
 
 
 @pytest.mark.learning
-def test_without_a_success_model_one_is_trained_on_half_of_the_attempts(moody_agent, monkeypatch):
-    monkeypatch.setattr(moody_agent, "success_model", None)
-    trials = try_edges(moody_agent, n_attempts=600)
-    (first, *_) = find_aliasing(moody_agent, trials).edges
-    assert first.words == "lit, from 'not lit'"
-    assert first.n <= len(trials) / 2
-
-
-@pytest.mark.learning
-def test_where_attributes_say_all_no_edge_is_named(counter_agent):
-    trials = try_edges(counter_agent, n_attempts=400)
-    aliasing = find_aliasing(counter_agent, trials)
-    assert aliasing.n_edges > 0
-    assert aliasing.edges == ()
-
-
-def test_a_change_speaks_of_no_attribute_but_the_one_that_was_asked_for():
-    """40 hops to 'lit' that work in a good mood only; 'open' was left free."""
-    mood = np.arange(40) % 2
-    model = SimpleNamespace(is_trained=True, predict=lambda rows: rows["observation"][:, 0])
-    space = AttributeSpace(["lit", "open"])
-    rows = {
-        "observation": mood[:, None].astype(np.float32),
-        "achieved_goal": np.zeros((40, 2), np.int8),
-        "desired_goal": np.tile(np.array([1, -1], np.int8), (40, 1)),
-    }
-    agent = SimpleNamespace(success_model=model, attribute_space=space)
-    aliasing = find_aliasing(agent, EdgeTrials(np.full(40, 0.5), mood == 1, rows))
-    assert [one.words for one in aliasing.edges] == ["lit, from 'not lit, not open'"]
-    assert [one.words for one in aliasing.attributes] == ["lit"]
-
-
-def test_edges_with_few_attempts_are_not_judged_alone(moody_agent):
-    trials = try_edges(moody_agent, n_attempts=600)
-    few = {key: part[:15] for key, part in trials.observations.items()}
-    few_trials = EdgeTrials(trials.predicted[:15], trials.reached[:15], few)
-    assert find_aliasing(moody_agent, few_trials).n_edges == 0
-
-
-def test_a_difference_that_chance_explains_is_not_named():
-    likely = np.arange(20) < 10
-    rather = np.where(likely, np.arange(20) < 6, np.arange(20) < 14)  # 6 of 10 against 4 of 10
-    surely = likely.copy()  # 10 of 10 against none
-    everything = np.ones(20, bool)
-    assert _dependent([("rather", everything)], rather, likely) == ()
-    (found,) = _dependent([("surely", everything)], surely, likely)
-    # (11 - 1) / 12 between the halves, less 1.645 standard errors of sqrt(2 * 11/144 / 12)
-    assert found.least_gap == pytest.approx(10 / 12 - 1.6449 * (2 * 11 / 144 / 12) ** 0.5, abs=1e-4)
+def test_where_attributes_say_all_no_hop_is_named(counter_agent):
+    assert counter_agent.find_missing() == []

@@ -213,14 +213,14 @@ def test_text_stands_in_for_a_picture(visit):
     visit(story, counting_setup("PlayText-v0"))
 
 
-def test_aliasing_is_looked_for_on_demand(visit):
+def test_what_the_attributes_miss_is_looked_for_on_demand(visit):
     training = QuickTraining("PlayCounter-v0", {}, total_timesteps=4_000)
     training.run()
 
     async def story(user):
         await sees(user, "'never' never changed")
-        user.find("Look for aliasing").click()
-        await sees(user, " on the state")
+        user.find("Do the attributes say enough?").click()
+        await sees(user, "No hop depends on more than the attributes")
 
     visit(story, training)
 

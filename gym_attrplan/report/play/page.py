@@ -80,7 +80,7 @@ class View:
         self._goal = GoalPanel(session, self._do)
         self._plan = PlanPanel(session)
         self._graph = GraphPanel(session)
-        KnownPanel(session, lambda: self._lobby.do(session.setup.find_aliasing))
+        KnownPanel(session, lambda: self._lobby.do(session.setup.agent.find_missing))
         ui.label("space: play or pause · right arrow: step · n: new episode").classes("quiet keys")
         ui.keyboard(on_key=self._press)
         await self._lobby.do(self._graph.look)

@@ -13,10 +13,7 @@ from gymnasium import spaces
 from gym_attrplan.agent import AttributePlannerAgent, advice
 from gym_attrplan.agent.kinds import check_same_kind
 from gym_attrplan.agent.planner_options import PLANNERS
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import InvalidOption
-from gym_attrplan.report.aliasing import Aliasing, find_aliasing
-from gym_attrplan.report.calibration import try_edges
 from gym_attrplan.report.play.direct import DirectPolicy
 from gym_attrplan.wrappers import with_attributes
 from gym_attrplan.wrappers.offscreen import draw_off_screen
@@ -82,18 +79,6 @@ class Setup:
         agent = self.agent
         summary = [advice.summary(agent.graph)] if agent.graph.counts.n_nodes else []
         return [*summary, *advice.on_exploring(agent.counts), *agent.find_problems()]
-
-    def find_aliasing(self, n_attempts: int = 1_000) -> Aliasing:
-        """Where the attributes hide what matters, found in fresh attempts at hops.
-
-        Raises:
-            InvalidData: If there are too few hops to try.
-        """
-        env = as_vec_env(self.env_id, n_envs=16, env_kwargs=self.env_kwargs)
-        try:
-            return find_aliasing(self.agent, try_edges(self.agent, env, n_attempts=n_attempts))
-        finally:
-            env.close()
 
 
 def make_drawn(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:

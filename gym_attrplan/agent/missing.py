@@ -1,0 +1,211 @@
+"""What the attributes miss: hops whose outcome the state tells more about than the attributes do.
+
+The planner takes for granted that a hop's probability depends on the attributes alone. Attempts at
+hops are kept with the states they started from. Where a question about the state divides the
+attempts from one description into those that work and those that do not, :func:`find_missing`
+names the hop and the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, stats
+from scipy.special import xlogy
+
+from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.graph.plan import describe_change
+from gym_attrplan.models.questions import Question, questions_about
+
+Array = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+CHANCE = 0.05
+"""Probability that anything is named where the state does not matter."""
+
+MIN_ATTEMPTS = 40
+"""Minimum number of attempts at a hop for it to be judged."""
+
+MIN_GAP = 0.1
+"""Minimum mean difference between the probabilities with and without the question."""
+
+_PRIOR = 2.0
+"""Number of attempts that the description's own rate weighs in the rate of an answer."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A hop whose success depends on more than the attributes.
+
+    Attributes:
+        hop: The change, in words.
+        question: What to ask of the state.
+        start: The description from which the answer matters most, in words.
+        with_yes: Attempts from there that worked, and all of them, where the answer is yes.
+        with_no: The same where it is no.
+        n: Number of attempts at the hop, from all descriptions.
+        lost: Mean difference, over these, between the probability with and without the answer.
+
+    Example:
+        >>> question = Question("image", (2,), "has", 2.0)
+        >>> print(Missing("room=goal", question, "carrying=key", (4, 80), (60, 64), 200, 0.4))
+        room=goal, from 'carrying=key': works in 4 of 80 attempts if image has 2 in channel 2, and in 60 of 64 if not
+    """  # noqa: E501
+
+    hop: str
+    question: Question
+    start: str
+    with_yes: tuple[int, int]
+    with_no: tuple[int, int]
+    n: int
+    lost: float
+
+    def __str__(self) -> str:
+        yes, no = ("{:,} of {:,}".format(*counts) for counts in (self.with_yes, self.with_no))
+        return (
+            f"{self.hop}, from {self.start!r}: works in {yes} attempts if {self.question}, and in "
+            f"{no} if not"
+        )
+
+
+def find_missing(
+    observations: Mapping[str, Array], reached: BoolArray, space: AttributeSpace, *, seed: int = 0
+) -> list[Missing]:
+    """Hops on which the state tells more than the attributes, the most success lost first.
+
+    One half of the attempts chooses a question for each hop. The other half judges it, by how much
+    more probable the outcomes become once the answer is known; so many hops are judged that each
+    must be as much surer.
+
+    Args:
+        observations: Key → ``(n, …)`` states that hops started from, with ``achieved_goal`` and
+            ``desired_goal``.
+        reached: ``(n,)`` which of them worked.
+        space: The attributes.
+        seed: Of the halves.
+    """
+    starts, changes = (np.asarray(observations[key]) for key in ("achieved_goal", "desired_goal"))
+    wanted, change = np.unique(changes, axis=0, return_inverse=True)
+    asked = (wanted != FREE).any(axis=1)
+    judged = np.flatnonzero(asked & (np.bincount(change, minlength=len(wanted)) >= MIN_ATTEMPTS))
+    chosen_from = np.random.default_rng(seed).random(len(reached)) < 0.5
+    level = 1.0 - CHANCE / max(len(judged), 1)
+    found = []
+    for number in judged.tolist():
+        rows = np.flatnonzero(change == number)
+        some = {key: part[rows] for key, part in observations.items()}
+        attempts = _Attempts(starts[rows], reached[rows], chosen_from[rows])
+        question = attempts.best_question(some)
+        if question is None:
+            continue
+        yes = question.answer(some)
+        gap = attempts.gap(yes, level)
+        if gap >= MIN_GAP:
+            found.append(_named(space, wanted[number], question, attempts, yes, gap))
+    return sorted(found, key=lambda one: -one.lost * one.n)
+
+
+class _Attempts:
+    """Attempts at one hop.
+
+    Args:
+        starts: ``(n, n_attributes)`` descriptions where they started.
+        reached: ``(n,)`` which worked.
+        chooses: ``(n,)`` which are to choose a question; the others judge it.
+    """
+
+    def __init__(self, starts: Array, reached: BoolArray, chooses: BoolArray) -> None:
+        self.starts, self.group = np.unique(starts, axis=0, return_inverse=True)
+        self.reached, self._chooses = reached, chooses
+
+    def best_question(self, observations: Mapping[str, Array]) -> Question | None:
+        """The one that makes the choosing half's outcomes most probable; None if none does."""
+        rows = np.flatnonzero(self._chooses)
+        group, reached = self.group[rows], self.reached[rows].astype(np.float64)
+        members = sparse.csr_array(
+            (np.ones(len(rows)), (group, np.arange(len(rows)))), (len(self.starts), len(rows))
+        )
+
+        def per_group(columns: FloatArray) -> FloatArray:
+            return np.asarray(members @ columns, np.float64)
+
+        n, made = per_group(np.ones((len(rows), 1))), per_group(reached[:, None])
+        best: tuple[float, Question | None] = (0.0, None)
+        for asked, answers in questions_about(observations):
+            yes = answers[rows].astype(np.float64)
+            n_yes, made_yes = per_group(yes), per_group(yes * reached[:, None])
+            gains = _log_likelihood(n_yes, made_yes) + _log_likelihood(n - n_yes, made - made_yes)
+            gains = (gains - _log_likelihood(n, made)).sum(axis=0)
+            if gains.max() > best[0]:
+                best = float(gains.max()), asked[int(gains.argmax())]
+        return best[1]
+
+    def gap(self, yes: BoolArray, level: float) -> float:
+        """How far apart probabilities with and without an answer are; 0 if that may be chance.
+
+        Args:
+            yes: ``(n,)`` the answers.
+            level: How sure it must be that the other half is more probable with them.
+        """
+        learned, rest = self._chooses, ~self._chooses
+        plain = self._rates(self.group, learned, 0.5)
+        cell = 2 * self.group + yes
+        split = self._rates(cell, learned, np.repeat(plain, 2))
+        without, given = plain[self.group[rest]], split[cell[rest]]
+        made = self.reached[rest]
+        gains = np.where(made, np.log(given / without), np.log((1.0 - given) / (1.0 - without)))
+        if len(gains) < 2 or not gains.std():
+            return 0.0
+        z = gains.mean() / (gains.std(ddof=1) / np.sqrt(len(gains)))
+        if z < stats.norm.ppf(level):
+            return 0.0
+        return float(np.abs(given - without).mean())
+
+    def _rates(self, cell: Places, rows: BoolArray, expected: float | FloatArray) -> FloatArray:
+        """The share that worked in each cell, with the expected rate as a prior."""
+        n_cells = len(expected) if isinstance(expected, np.ndarray) else len(self.starts)
+        n = np.bincount(cell[rows], minlength=n_cells)
+        made = np.bincount(cell[rows], self.reached[rows], minlength=n_cells)
+        rates: FloatArray = (made + _PRIOR * expected) / (n + _PRIOR)
+        return rates
+
+
+def _log_likelihood(n: FloatArray, made: FloatArray) -> FloatArray:
+    """Of the outcomes, at the rates that make them most probable, less what fitting costs."""
+    rate = np.divide(made, n, out=np.zeros_like(made), where=n > 0)
+    found: FloatArray = xlogy(made, rate) + xlogy(n - made, 1.0 - rate) - 0.5 * np.log1p(n)
+    return found
+
+
+def _named(
+    space: AttributeSpace,
+    change: Array,
+    question: Question,
+    attempts: _Attempts,
+    yes: BoolArray,
+    gap: float,
+) -> Missing:
+    """The finding in words, with the description that shows it best."""
+    cell = 2 * attempts.group + yes
+    n = np.bincount(cell, minlength=2 * len(attempts.starts)).reshape(-1, 2)
+    made = np.bincount(cell, attempts.reached, minlength=n.size).reshape(-1, 2).astype(np.int64)
+    rates = (made + 1.0) / (n + 2.0)
+    weight = n.min(axis=1) * np.abs(rates[:, 0] - rates[:, 1])
+    first = int(weight.argmax())
+    start = attempts.starts[first]
+    (no_made, yes_made), (n_no, n_yes) = made[first].tolist(), n[first].tolist()
+    return Missing(
+        hop=describe_change(space, start, change),
+        question=question,
+        start=space.describe(start),
+        with_yes=(yes_made, n_yes),
+        with_no=(no_made, n_no),
+        n=len(yes),
+        lost=gap,
+    )

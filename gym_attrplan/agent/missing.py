@@ -32,7 +32,7 @@ CHANCE = 0.05
 MIN_ATTEMPTS = 40
 """Minimum number of attempts at a hop for it to be judged."""
 
-MIN_GAP = 0.1
+MIN_GAP = 0.05
 """Minimum mean difference between the probabilities with and without the question."""
 
 _PRIOR = 2.0

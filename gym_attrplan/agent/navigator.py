@@ -82,9 +82,8 @@ class Navigator:
         if not self.planner.counts.n_nodes:
             return None
         plan = self.planner.plan(description, goal)
-        unsure = plan is None or plan.cost > -np.log(SURE)
-        if unsure and self.lookahead is not None and observation is not None:
-            cost = np.inf if plan is None else plan.cost
+        cost = np.inf if plan is None else plan.cost
+        if self._unsure(cost) and self.lookahead is not None and observation is not None:
             imagined = self._imagined(self.lookahead, description, goal, observation, cost)
             if imagined is not None:
                 return imagined
@@ -177,7 +176,7 @@ class Navigator:
         goals = journey.goals[rows]
         costs = self._choose(journey, rows, nodes, goals, observations)
         if self.lookahead is not None:
-            for i in np.flatnonzero(costs > -np.log(SURE)):
+            for i in np.flatnonzero(self._unsure(costs)):
                 self._look_ahead(self.lookahead, journey, int(rows[i]), observations, costs[i])
         if self.options.unreachable != "nearest":
             return
@@ -186,6 +185,15 @@ class Navigator:
             goals[i] = self._next_best(journey, int(rows[i]), int(nodes[i]))
         if len(blind):
             self._choose(journey, rows[blind], nodes[blind], goals[blind], observations)
+
+    def _unsure(self, costs: float | npt.NDArray[np.float64]) -> BoolArray:
+        """Whether plans of the graph are improbable enough to look ahead for better ones.
+
+        Drawn actions are hundreds in each imagined state. They are searched only where the graph
+        has no plan.
+        """
+        drawn = self.foresight is not None and self.foresight.draws
+        return np.asarray(np.isinf(costs) if drawn else costs > -np.log(SURE))
 
     def _next_best(self, journey: Journey, row: int, node: int) -> IntArray:
         """What to head for instead of a goal that is out of reach; looked for once an episode."""

@@ -29,8 +29,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.report.paper import EDGES, paper_figure
 from gym_attrplan.report.results import Results, Source
 

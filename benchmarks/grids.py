@@ -22,8 +22,8 @@ from ledger import append, measured_since, read
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.report.paper import paper_figure
 from gym_attrplan.report.results import Measured
 

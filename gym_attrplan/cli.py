@@ -239,10 +239,10 @@ def _train(options: argparse.Namespace) -> None:
     from stable_baselines3.common.utils import configure_logger
 
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.agent.remote.cluster import connect
     from gym_attrplan.agent.remote.practice import Rounds
     from gym_attrplan.agent.storage import check_target
-    from gym_attrplan.agent.worlds import as_vec_env
 
     check_target(options.save)
     config = _read_config(options.config, options.env)
@@ -327,8 +327,8 @@ def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.agent.evaluation import evaluate_tasks
-    from gym_attrplan.agent.worlds import as_vec_env
 
     agent = AttributePlannerAgent.load(options.agent)
     venv = as_vec_env(options.env, env_kwargs=_trained_kwargs(agent, options))
@@ -454,7 +454,7 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _report_agent(options: argparse.Namespace) -> Path:
-    from gym_attrplan.agent.worlds import as_vec_env
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.report.agent_page import write_agent_report
 
     agent, kwargs = _load_where_trained(options.source, options)

@@ -11,9 +11,9 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from gym_attrplan.agent import AttributePlannerAgent, advice
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.kinds import check_same_kind
 from gym_attrplan.agent.planner_options import PLANNERS
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.report.aliasing import Aliasing, find_aliasing
 from gym_attrplan.report.calibration import try_edges

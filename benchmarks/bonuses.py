@@ -16,8 +16,8 @@ from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from torch import nn
 
+from gym_attrplan.agent.environments import attribute_space
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.worlds import attribute_space
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.wrappers.bonus import count_bonus
 from gym_attrplan.wrappers.observation import GOAL_KEYS

@@ -31,8 +31,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 
 SUITE = "build_order"
 ENVS = {"small": "AttrBuildOrder-v0", "large": "AttrBuildOrderLarge-v0"}

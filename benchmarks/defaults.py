@@ -25,8 +25,8 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks, goals_to_ask
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.report.calibration import try_edges, try_plans
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

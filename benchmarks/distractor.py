@@ -19,8 +19,8 @@ from ledger import append
 from stable_baselines3.common.env_util import make_vec_env
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 
 FLIPS_AFTER = 25
 GOAL_KEYS = ("achieved_goal", "desired_goal")

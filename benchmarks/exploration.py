@@ -18,7 +18,7 @@ from ledger import append, is_measured, read
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import AttributePlannerAgent
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 
 SUITE = "exploration"
 ENV_ID = "AttrCrafting-v0"

@@ -24,8 +24,8 @@ from paper.results import Measured
 
 import gym_attrplan  # noqa: F401  registers the environments
 from gym_attrplan.agent import PLANNERS, AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import RandomModel, evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 
 TASKS = {"AttrSwitches-v0": "targets", "AttrCrafting-v0": "items"}
 METHODS = {

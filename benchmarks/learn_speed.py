@@ -61,8 +61,8 @@ def learner(method: str, env_id: str, seed: int = 0) -> Any:
         return AttributePlannerAgent("MultiInputPolicy", envs, seed=seed, device="cpu")
     from stable_baselines3 import PPO
 
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.agent.low_level import change_defaults, defaults, policy_defaults
-    from gym_attrplan.agent.worlds import as_vec_env
 
     venv = as_vec_env(envs)
     kwargs = policy_defaults(venv.observation_space)

@@ -12,8 +12,8 @@ import numpy as np
 from rivals_worlds import Cell, make_worlds
 
 from gym_attrplan.agent.actors import random_actions
+from gym_attrplan.agent.environments import action_choices, attribute_space
 from gym_attrplan.agent.hop_judge import last_vectors
-from gym_attrplan.agent.worlds import action_choices, attribute_space
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.envs.blocks.tasks import hold, thin
 from gym_attrplan.error import InvalidEnvironment

@@ -1,9 +1,9 @@
-"""Planning from pictures on a CPU: one network sees, everything else is learned on its features.
+"""Planning from images on a CPU: one network encodes them, all models learn on its features.
 
 ``python examples/blocks_from_pixels.py`` took 21 minutes on two cores, and two more to draw the
-pictures, and solved 200 of 200 tasks that it never trained on, from pictures it never saw;
-blocks.png shows one of them. Labels are only used to learn to see: graph, policy and planner get
-nothing but the detector's word.
+images, and solved 200 of 200 tasks that it never trained on, from held-out images;
+blocks.png shows one of them. Labels are only used to train the encoder and the detector: graph,
+policy and planner get nothing but the detector's predictions.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def main(total_timesteps: int = 120_000, n_blocks: int = 4, n_tasks: int = 200) 
         holdout=0.02,
         progress_bar=True,
     )
-    features = trunk.encode(frames)  # each picture once
+    features = trunk.encode(frames)  # each image once
     detector = AttributeDetector(trunk.observation_space, rules.attributes)
     print(detector.fit(features[labelled.frames], labelled.attributes, max_epochs=15))
 
-    def worlds(n_envs: int, split: str, max_episode_steps: int) -> AttributeVectorWrapper:
+    def make_envs(n_envs: int, split: str, max_episode_steps: int) -> AttributeVectorWrapper:
         raw = BlocksVectorEnv(
             rules,
             num_envs=n_envs,
@@ -62,7 +62,7 @@ def main(total_timesteps: int = 120_000, n_blocks: int = 4, n_tasks: int = 200) 
 
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
-        worlds(300, "train", max_episode_steps=1),
+        make_envs(300, "train", max_episode_steps=1),
         low_level="inverse",
         low_level_kwargs={"max_epochs": 15},
         seed=0,
@@ -70,31 +70,31 @@ def main(total_timesteps: int = 120_000, n_blocks: int = 4, n_tasks: int = 200) 
     )
     agent.learn(total_timesteps, progress_bar=True)
 
-    tests = VectorEnvAdapter(worlds(n_tasks // 2, "held_out", max_episode_steps=40))
+    tests = VectorEnvAdapter(make_envs(n_tasks // 2, "held_out", max_episode_steps=40))
     result = evaluate_tasks(agent, tests, n_tasks=n_tasks, seed=1, truth="true_attributes")
     print(f"solved {result}")
-    draw_episode(agent, worlds(1, "held_out", max_episode_steps=40), frames)
+    draw_episode(agent, make_envs(1, "held_out", max_episode_steps=40), frames)
     return result
 
 
 def draw_episode(
-    agent: AttributePlannerAgent, world: AttributeVectorWrapper, frames: np.ndarray
+    agent: AttributePlannerAgent, envs: AttributeVectorWrapper, frames: np.ndarray
 ) -> None:
     """Draw one task: the start, each hop, and a state that meets the goal."""
-    raw = world.unwrapped
-    observation, _ = world.reset(seed=3)
+    raw = envs.unwrapped
+    observation, _ = envs.reset(seed=3)
     goal, state, done = observation["desired_goal"][0], None, False
-    pictures = [frames[raw.frame_numbers[0]]]
-    while not done and len(pictures) < 12:
+    images = [frames[raw.frame_numbers[0]]]
+    while not done and len(images) < 12:
         action, state = agent.predict(observation, state, deterministic=True)
         after = raw.rules.move(raw.states, action)[0]
-        observation, _, terminated, truncated, _ = world.step(action)
+        observation, _, terminated, truncated, _ = envs.step(action)
         done = bool(terminated[0] or truncated[0])
-        pictures.append(frames[after])
+        images.append(frames[after])
     every = raw.rules.evaluate(np.arange(raw.rules.n_states))
-    pictures.append(frames[np.flatnonzero((every == goal).all(axis=1))[0]])
-    hops = [f"hop {i}" for i in range(1, len(pictures) - 1)]
-    film_strip(pictures, ["start", *hops, "goal"]).figure.savefig("blocks.png")
+    images.append(frames[np.flatnonzero((every == goal).all(axis=1))[0]])
+    hops = [f"hop {i}" for i in range(1, len(images) - 1)]
+    film_strip(images, ["start", *hops, "goal"]).figure.savefig("blocks.png")
 
 
 if __name__ == "__main__":

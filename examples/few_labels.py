@@ -1,9 +1,10 @@
-"""Attributes from pictures: 300 labelled frames of Taxi instead of an attribute function.
+"""Attributes from images: 300 labelled frames of Taxi instead of an attribute function.
 
-``python examples/few_labels.py`` shows a detector 300 of the taxi's 500 pictures with their labels,
-and trains two agents for 500,000 steps each: one believes the detector, the other is told the
-truth. Both are asked for the passenger anywhere: the detector, wrong on 0.5% of the pictures
-without a label, brings 82.0% of 200 tasks, the truth 100.0%. The truth decides what is solved.
+``python examples/few_labels.py`` shows a detector 300 of the taxi's 500 images with their labels,
+and trains two agents for 500,000 steps each: one with the detector's predictions, the
+other with the true attributes. The goals are all places of the passenger. The detector is wrong on
+0.5% of the images without a label. Its agent solves 82.0% of 200 tasks, the other 100.0%. The true
+attributes decide what is solved.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ GOALS = [f"passenger={place}" for place in ("red", "green", "yellow", "blue", "i
 
 
 def draw_all() -> tuple[np.ndarray, np.ndarray]:
-    """Pictures ``(500, 57, 67, 3)`` of all states, and their true attributes."""
+    """Images ``(500, 57, 67, 3)`` of all states, and their true attributes."""
     env = gym.make("Taxi-v4", render_mode="rgb_array")
     env.reset(seed=0)
     read, drawn = TaxiAttributes(env), []
@@ -57,14 +58,14 @@ def main(
     """Learn to see, then to plan with what is seen; compare with the truth."""
     frames, truth = draw_all()
     labelled, unseen = np.split(np.random.default_rng(0).permutation(500), [300])
-    picture = spaces.Box(0, 255, frames.shape[1:], np.uint8)
-    detector = AttributeDetector(picture, TaxiAttributes(None).attribute_space)
+    image = spaces.Box(0, 255, frames.shape[1:], np.uint8)
+    detector = AttributeDetector(image, TaxiAttributes(None).attribute_space)
     detector.fit(frames[labelled], truth[labelled], max_epochs=max_epochs, batch_size=32)
-    believed = detector.predict(frames)
-    wrong = (believed != truth).any(axis=1)[unseen]
-    print(f"wrong on {wrong.mean():.1%} of the pictures without a label")
+    predicted = detector.predict(frames)
+    wrong = (predicted != truth).any(axis=1)[unseen]
+    print(f"wrong on {wrong.mean():.1%} of the images without a label")
     results = {}
-    for name, values in {"detector": believed, "truth": truth}.items():
+    for name, values in {"detector": predicted, "truth": truth}.items():
         envs = make_vec_env(make_env, n_envs, env_kwargs={"values": values})
         agent = AttributePlannerAgent("MultiInputPolicy", envs, seed=0)
         agent.learn(total_timesteps, progress_bar=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import minigrid  # noqa: F401  registers its environments
 
 from gym_attrplan import AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 
 ENV_ID = "MiniGrid-KeyCorridorS3R3-v0"
 GOALS = ["carrying=ball", "carrying=key", "not locked_doors, carrying=nothing"]

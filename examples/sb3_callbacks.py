@@ -15,7 +15,7 @@ from stable_baselines3.common.callbacks import (
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from gym_attrplan import AttributePlannerAgent
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 
 ENV_ID = "AttrCrafting-v0"
 
@@ -26,7 +26,9 @@ def main(total_timesteps: int = 1_000_000, n_envs: int = 64) -> int:
         "MultiInputPolicy", ENV_ID, n_envs=n_envs, tensorboard_log="runs", seed=0
     )
     tests = as_vec_env(ENV_ID, n_envs=100)
-    every = max(1_000, total_timesteps // 10) // n_envs  # a callback's step is one of all worlds
+    every = (
+        max(1_000, total_timesteps // 10) // n_envs
+    )  # a callback's step is one of all environments
     callbacks = [
         CheckpointCallback(save_freq=every, save_path="checkpoints"),
         EvalCallback(

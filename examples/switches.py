@@ -2,7 +2,7 @@
 
 ``python examples/switches.py`` trains for 1.2M steps and prints a plan for a partly specified goal
 and the share of 200 random full targets that the agent solves. The demo of the command line,
-``attrplan demo``, does the like with pictures.
+``attrplan demo``, does the same with images.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import gymnasium as gym
 
 from gym_attrplan import AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 
 ENV_ID = "AttrSwitches-v0"
 

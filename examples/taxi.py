@@ -31,8 +31,8 @@ def main(
     total_timesteps: int = 500_000, n_envs: int = 32, n_tasks: int = 200
 ) -> dict[str, TaskResult]:
     """Train, show a plan, and count the tasks solved."""
-    worlds = make_vec_env(make_env, n_envs)
-    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=0)
+    venv = make_vec_env(make_env, n_envs)
+    agent = AttributePlannerAgent("MultiInputPolicy", venv, seed=0)
     agent.learn(total_timesteps, progress_bar=True)
 
     observation, _ = make_env().reset(seed=0, options={"goal": "passenger=green, taxi=red"})

@@ -76,7 +76,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need torch load it on first use: importing this package stays fast."""
+    """Import names that need torch on first use, so that importing this package stays fast."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -222,10 +222,10 @@ def _train(options: argparse.Namespace) -> None:
     from stable_baselines3.common.utils import configure_logger
 
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.agent.remote.cluster import connect
     from gym_attrplan.agent.remote.practice import Rounds
     from gym_attrplan.agent.storage import check_target
-    from gym_attrplan.agent.worlds import as_vec_env
 
     check_target(options.save)
     config = _read_config(options.config, options.env)
@@ -310,8 +310,8 @@ def _read_config(path: Path | None, env_id: str) -> dict[str, Any]:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.agent.evaluation import evaluate_tasks
-    from gym_attrplan.agent.worlds import as_vec_env
 
     agent = AttributePlannerAgent.load(options.agent)
     venv = as_vec_env(options.env, env_kwargs=_trained_kwargs(agent, options))
@@ -411,7 +411,7 @@ def _trained_kwargs(agent: Any, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from gym_attrplan.agent.worlds import as_vec_env
+    from gym_attrplan.agent.environments import as_vec_env
     from gym_attrplan.report.agent_page import write_agent_report
 
     if options.agent.is_dir():

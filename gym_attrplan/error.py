@@ -1,4 +1,4 @@
-"""Every error raised on purpose. A message gives the rule, the value received and the remedy."""
+"""All errors that the library raises. A message gives the rule, the received value and a remedy."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ from gymnasium import error as gym_error
 
 
 class AttrPlanError(Exception):
-    """Base class: ``except AttrPlanError`` catches all that this library raises on purpose."""
+    """Base class of all errors that this library raises."""
 
 
 class InvalidAttributes(AttrPlanError, ValueError):
-    """An attribute space, a vector or an attribute function breaks the rules of the language."""
+    """Invalid attribute space, vector or attribute function."""
 
 
 class InvalidGoal(AttrPlanError, ValueError):
-    """A goal names an unknown attribute, a value out of range, or has another length."""
+    """Goal with an unknown attribute, a value out of range, or the wrong length."""
 
 
 class InvalidGraph(AttrPlanError, ValueError):
-    """Counts, probabilities or nodes that no transition graph can hold."""
+    """Counts, probabilities or nodes that are not valid in a transition graph."""
 
 
 class InvalidEnvironment(AttrPlanError, ValueError):
-    """An environment cannot be used where it was given."""
+    """Environment that cannot be used here."""
 
 
 class InvalidOption(AttrPlanError, ValueError):
-    """An option of the agent has a value that it cannot use."""
+    """Option of the agent with an invalid value."""
 
 
 class InvalidData(AttrPlanError, ValueError):
-    """Examples, or settings of a training, that a model cannot learn from."""
+    """Examples or training settings that a model cannot learn from."""
 
 
 class InvalidArchive(AttrPlanError, ValueError):
-    """A file is not what it was opened as: foreign, damaged, or written by a newer version."""
+    """File that is foreign, damaged, or written by a newer version."""
 
 
 class NotFitted(AttrPlanError, RuntimeError):
-    """A model was asked before it was trained."""
+    """Use of a model before it was trained."""
 
 
 class CheckFailed(AttrPlanError, AssertionError):
-    """An environment breaks the contract of :func:`gym_attrplan.check_attribute_env`."""
+    """Environment that breaks the contract of :func:`gym_attrplan.check_attribute_env`."""
 
 
 class DependencyNotInstalled(AttrPlanError, gym_error.DependencyNotInstalled):
-    """An optional package is missing; the message names the ``pip install`` line."""
+    """Missing optional package; the message names the ``pip install`` line."""
 
 
 MAX_SHOWN = 120
-"""Characters of a received value that a message shows."""
+"""Maximum number of characters of a received value that a message shows."""
 
-_MOST_COMPARED = 5_000  # names that are held against an unknown one: more take seconds
+_MOST_COMPARED = 5_000  # maximum number of names compared with an unknown one: more take seconds
 
 
 def shown(value: Any) -> str:
-    """A value received, for a message: its ``repr``, shortened, whatever the value is.
+    """Return the shortened ``repr`` of a received value, for a message; never raise.
 
     Example:
         >>> shown("lamp"), shown([1, 2]), len(shown("x" * 1_000_000))
@@ -72,19 +72,19 @@ def shown(value: Any) -> str:
     short.maxstring = short.maxlong = short.maxother = MAX_SHOWN
     try:
         text = short.repr(value)
-    except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's that raises
+    except Exception:  # an integer of 5,000 digits, or a user's __repr__ that raises
         text = object.__repr__(value)
     return shortened(text)
 
 
 def shortened(text: str) -> str:
-    """A text with its middle left out if it is long: what another library's error says."""
+    """Shorten a text, such as another library's error, by leaving out its middle."""
     half = MAX_SHOWN // 2
     return text if len(text) <= MAX_SHOWN else f"{text[: half - 2]}...{text[1 - half :]}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The remedy for an unknown name: the one that looks like it, or which there are.
+    """Return the remedy for an unknown name: the most similar name, or a list of names.
 
     Example:
         >>> did_you_mean("lampe", ["lamp", "key"]), did_you_mean("door", ["lamp", "key"])

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and arrays that are read within bounds."""
+"""Atomic writing of files, and reading of arrays within size limits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ import numpy.typing as npt
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of ``path`` when the block ends well.
+    """Open a new file that replaces ``path`` when the block ends without an error.
 
-    Until then the old file stays as it is, and it stays if the block raises or the process is
-    killed. Of several writers the last to finish wins, each file being whole. The new file's mode
-    follows the umask.
+    Until then the old file stays, also if the block raises or the process is killed. Of several
+    writers the last to finish wins, and each file is complete. The new file's mode follows the
+    umask.
 
-    The file is written beside its target as ``.<name>.<random>.part``. One that a killed process
-    left behind is removed by the next writer of the same target.
+    The file is written beside its target as ``.<name>.<random>.part``. The next writer of the same
+    target removes a part that a killed process left behind.
 
     Args:
         path: The file to write; its folder must exist.
@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             # Otherwise a power failure may leave the new name on a file without contents.
             os.fsync(file.fileno())
             # A lock lasts as long as its file is open, and until then no one may remove the part.
-            # Windows, which has none of these locks, renames no open file.
+            # Windows has no such locks, and does not rename an open file.
             if not locked:
                 file.close()
             os.replace(part, path)
@@ -73,20 +73,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _new_part(path: Path) -> tuple[Path, BinaryIO, bool]:
-    """A new file beside ``path``, and whether it is locked for as long as it is open."""
+    """Create a new file beside ``path``; also return whether it is locked while open."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
         file = part.open("xb")
         locked = _lock(file, wait=True)
         if os.fstat(file.fileno()).st_nlink:
             return part, file, locked
-        file.close()  # before it was locked, another writer took it for abandoned
+        file.close()  # another writer removed it as abandoned before it was locked
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove the part files of ``path`` that no process holds: their writers were killed."""
-    # The glob passes over a folder that cannot be listed, and a part that is gone or another
-    # user's is no reason not to write.
+    """Remove the part files of ``path`` that no process has locked: their writers were killed."""
+    # The glob ignores a folder that cannot be listed. A part that is gone, or another user's,
+    # does not prevent writing.
     for part in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 16}.part"):
         with contextlib.suppress(OSError), part.open("rb") as file:
             if _lock(file, wait=False):
@@ -94,7 +94,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _lock(file: IO[bytes], *, wait: bool) -> bool:
-    """Whether this process now holds the file; some network file systems have no locks."""
+    """Lock the file and return whether that worked; some network file systems have no locks."""
     try:
         import fcntl  # not on Windows
 
@@ -105,7 +105,7 @@ def _lock(file: IO[bytes], *, wait: bool) -> bool:
 
 
 def _naming(path: Path, error: OSError) -> OSError:
-    """The same error, of the file that the caller knows."""
+    """Return the same error, with the caller's file name."""
     if error.errno is None:
         return OSError(f"{path} cannot be written: {error}")
     return OSError(error.errno, os.strerror(error.errno), str(path))
@@ -114,16 +114,16 @@ def _naming(path: Path, error: OSError) -> OSError:
 def read_npz(
     file: IO[bytes], *, max_bytes: int, wanted: Collection[str] | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an ``.npz``, held to their stated sizes, and these to a limit.
+    """Read the arrays of an ``.npz``, with their declared sizes checked against a limit.
 
     Args:
-        file: What ``numpy.savez`` or ``savez_compressed`` wrote.
-        max_bytes: Of all arrays together.
-        wanted: Names to read if they are there; others are never unpacked. None reads all.
+        file: A file that ``numpy.savez`` or ``savez_compressed`` wrote.
+        max_bytes: Maximum number of bytes of all arrays.
+        wanted: Names of the arrays to read, if present; None reads all.
 
     Raises:
-        ValueError: If an array is not as long as it says, or they are too large. On a damaged
-            file ``zipfile`` and NumPy raise almost anything else.
+        ValueError: If an array does not have its declared size, or they are too large. For a
+            damaged file ``zipfile`` and NumPy raise many other errors.
 
     Example:
         >>> import io
@@ -142,17 +142,17 @@ def read_npz(
 
 
 def _stated_bytes(archive: zipfile.ZipFile, name: str) -> int:
-    """What an array takes, by its header alone."""
+    """Return the number of bytes of an array, from its header."""
     info = archive.getinfo(f"{name}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"{name} is packed in a way that is not ours")
+        raise ValueError(f"{name} has an unsupported compression")
     with archive.open(info) as stream:
-        # Longer headers than those of version 1.0, up to 4 GB, have no use here.
+        # Longer headers than those of version 1.0, up to 4 GB, are not needed here.
         if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError(f"{name} has a header that is not ours")
+            raise ValueError(f"{name} has an unsupported header")
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         n_bytes = math.prod(shape) * dtype.itemsize
-        # The checksum is compared where a member ends, so nothing may follow the array.
+        # The checksum is compared at the end of a member, so nothing may follow the array.
         if n_bytes != info.file_size - stream.tell():
             raise ValueError(f"{name} is not as long as it says")
     return n_bytes

@@ -1,4 +1,4 @@
-"""The agent, and what ties environments, graph and learning algorithms together."""
+"""The agent: environments, graph and learning algorithms combined."""
 
 from gym_attrplan.agent.copies import CopiesVecEnv
 from gym_attrplan.agent.planner_agent import AttributePlannerAgent

@@ -1,4 +1,4 @@
-"""Actors: what takes steps with the face of an SB3 algorithm, so that the agent runs all alike."""
+"""Actors: objects with the interface of an SB3 algorithm that step through environments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Observations = dict[str, npt.NDArray[Any]]
 
 
 def random_actions(space: spaces.Space[Any], n: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    """``(n, …)`` drawn from the space, all at once."""
+    """Draw ``(n, …)`` actions from the space, all at once."""
     batch = batch_space(space, n)
     batch.seed(int(rng.integers(2**31)))
     actions: npt.NDArray[Any] = batch.sample()
@@ -25,7 +25,7 @@ def random_actions(space: spaces.Space[Any], n: int, rng: np.random.Generator) -
 
 
 class Actor(ABC):
-    """Steps through environments and tells a callback; what it does in them, a subclass says.
+    """Base class: steps through environments and calls a callback; subclasses choose the actions.
 
     Args:
         venv: The environments.
@@ -41,11 +41,11 @@ class Actor(ABC):
         self._last_obs: Any = None
 
     def set_logger(self, logger: Logger) -> None:
-        """Where the callback logs."""
+        """Set the logger that the callback uses."""
         self.logger = logger
 
     def get_env(self) -> VecEnv:
-        """The environments."""
+        """Return the environments."""
         return self.env
 
     def learn(
@@ -55,7 +55,7 @@ class Actor(ABC):
         log_interval: int | None = 1,
         **unused: Any,
     ) -> Actor:
-        """Take so many steps."""
+        """Take ``total_timesteps`` steps."""
         end = self.num_timesteps + total_timesteps
         callback.init_callback(self)  # type: ignore[arg-type]
         callback.on_training_start(locals(), globals())
@@ -80,15 +80,15 @@ class Actor(ABC):
 
     @abstractmethod
     def _act(self, observations: Observations) -> npt.NDArray[Any]:
-        """The actions to take."""
+        """Return the actions to take."""
 
 
 class RandomExplorer(Actor):
-    """Random actions.
+    """Explorer that takes random actions.
 
     Args:
         venv: The environments.
-        rng: Draws them.
+        rng: Generator of the actions.
     """
 
     def __init__(self, venv: VecEnv, *, rng: np.random.Generator) -> None:
@@ -98,7 +98,7 @@ class RandomExplorer(Actor):
     def predict(
         self, observation: Observations, deterministic: bool = False
     ) -> tuple[npt.NDArray[Any], None]:
-        """A random action for each row."""
+        """Return a random action for each row."""
         n = len(observation["achieved_goal"])
         return random_actions(self.action_space, n, self._rng), None
 

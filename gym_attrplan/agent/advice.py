@@ -1,4 +1,4 @@
-"""Advice: what an agent's graph says about the attributes chosen, and what to do about it."""
+"""Advice: problems of the chosen attributes that an agent's graph shows, and their remedies."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.graph.plan import describe_change
 
 MIN_ATTEMPTS = 100
-"""Fewer attempts say nothing about whether hops can be learned."""
+"""Minimum number of attempts from which to judge whether hops can be learned."""
 
 MAX_ADVICE = 5
-"""Values that no hop reaches are named one by one, up to so many."""
+"""Maximum number of values without a successful hop that are named one by one."""
 
 FEW_ATTEMPTS = 20
-"""Of a change tried less often it is hardly known how surely it works."""
+"""Number of attempts below which the success probability of a change counts as unknown."""
 
 MOST = 0.05
-"""So large a share of the descriptions may be strange to hops without a word."""
+"""Maximum share of descriptions that no hop has reached, without a warning."""
 
 STEPS_EACH = 20
-"""Steps of training that a description takes at least, to be left and come back to once."""
+"""Minimum number of training steps per description, enough to leave it and return once."""
 
 MIN_SUCCESS = 0.02
-"""Below this share of attempts hops do not succeed; by chance alone a few always do."""
+"""Minimum share of successful attempts; below it successes are taken for chance."""
 
 
 class AdviceWarning(UserWarning):
-    """The agent goes on, but what it was given keeps it from doing well."""
+    """Warning that the agent can continue, but that its input keeps it from doing well."""
 
 
 def warn(advice: Iterable[str]) -> None:
-    """Say each piece of advice as an :class:`AdviceWarning` at the line that called the library."""
+    """Issue each piece of advice as an :class:`AdviceWarning` at the caller's line."""
     frame, level = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("gym_attrplan."):
         frame, level = frame.f_back, level + 1
@@ -47,11 +47,11 @@ def warn(advice: Iterable[str]) -> None:
 
 
 def on_exploring(counts: TransitionCounts, *, stopped: bool = False) -> list[str]:
-    """What exploring found too little of: any change at all, or a change of some attribute.
+    """Return what exploration is missing: any change at all, or changes of some attribute.
 
     Args:
-        counts: What was seen.
-        stopped: Whether training was given up for that.
+        counts: The transitions seen.
+        stopped: Whether training stopped early because of this.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -82,12 +82,12 @@ def on_exploring(counts: TransitionCounts, *, stopped: bool = False) -> list[str
 
 
 def on_hopping(n_attempts: float, n_reached: float, *, max_hop_steps: int) -> list[str]:
-    """Whether the hop policy arrives anywhere.
+    """Return advice if the hop policy almost never succeeds.
 
     Args:
-        n_attempts: Its newest attempts.
-        n_reached: Those that arrived.
-        max_hop_steps: The longest hop it was given.
+        n_attempts: Number of recent attempts.
+        n_reached: Number of them that succeeded.
+        max_hop_steps: Maximum length of a hop, in steps.
     """
     if n_attempts < MIN_ATTEMPTS or n_reached >= MIN_SUCCESS * n_attempts:
         return []
@@ -101,13 +101,13 @@ def on_hopping(n_attempts: float, n_reached: float, *, max_hop_steps: int) -> li
 def on_practice(
     counts: TransitionCounts, outcomes: HopOutcomes, *, n_steps: int, max_hop_steps: int
 ) -> list[str]:
-    """What practice of changes has come to: hops that never work, too much to learn at once.
+    """Return problems of practising changes: hops that never work, or too many descriptions.
 
     Args:
-        counts: Every transition that was seen.
-        outcomes: What hops did.
+        counts: Every transition seen.
+        outcomes: The outcomes of hops.
         n_steps: Steps of training.
-        max_hop_steps: The longest hop there is.
+        max_hop_steps: Maximum length of a hop, in steps.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -141,14 +141,14 @@ def on_practice(
                 )
             elif tried < FEW_ATTEMPTS:
                 advice.append(
-                    f"{space.describe(goal)!r} was asked for only {tried:,.0f} times: how surely "
-                    "it works is hardly known. Train longer."
+                    f"{space.describe(goal)!r} was asked for only {tried:,.0f} times: its "
+                    "success probability is uncertain. Train longer."
                 )
-    strange = np.flatnonzero(outcomes.index.find(vectors) < 0)
-    if not advice and len(strange) > MOST * n_nodes:
+    unreached = np.flatnonzero(outcomes.index.find(vectors) < 0)
+    if not advice and len(unreached) > MOST * n_nodes:
         advice.append(
-            f"{len(strange):,} of {n_nodes:,} descriptions were seen that no hop has come to, such "
-            f"as {space.describe(vectors[strange[0]])!r}: as goals they have no plan. Train "
+            f"{len(unreached):,} of {n_nodes:,} descriptions were seen that no hop has reached, "
+            f"such as {space.describe(vectors[unreached[0]])!r}: as goals they have no plan. Train "
             "longer, or name fewer attributes."
         )
     if n_nodes * STEPS_EACH > n_steps:
@@ -160,7 +160,7 @@ def on_practice(
 
 
 def on_goal(counts: TransitionCounts, achieved: npt.ArrayLike, goal: GoalLike) -> str:
-    """Why there is no plan from a description to a goal, and what comes closest to it.
+    """Return why there is no plan from a description to a goal, and which description is closest.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -190,7 +190,7 @@ def on_goal(counts: TransitionCounts, achieved: npt.ArrayLike, goal: GoalLike) -
 
 
 def summary(planner: Planner) -> str:
-    """What there is to plan with, in words, and the hop that most needs practice.
+    """Summarise the graph in words, with the hop that most needs practice.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace

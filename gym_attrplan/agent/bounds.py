@@ -1,4 +1,4 @@
-"""How much memory the buffers of an agent would take, known before any is taken."""
+"""Estimates of the memory that an agent's buffers take, made before they are allocated."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.error import InvalidOption
 
 _ROW = 64
-"""Bytes of a step beside observations and action: rewards, values, where episodes begin."""
+"""Number of bytes of a step beside observations and action: rewards, values, episode starts."""
 
 _INFO = 128
-"""Bytes of the empty dict that a replay buffer with hindsight makes for every step."""
+"""Number of bytes of the empty dict that a replay buffer with hindsight makes for every step."""
 
 
 def check_buffers(options: AgentOptions, venv: VecEnv, *, max_bytes: int) -> None:
     """Refuse options with which SB3's buffers on these environments would be too large.
 
     Args:
-        options: Of the agent.
-        venv: The environments, or what stands in for them.
-        max_bytes: What the buffers of an algorithm may take.
+        options: The agent's options.
+        venv: The environments, or their stand-in.
+        max_bytes: Maximum size of an algorithm's buffers, in bytes.
 
     Raises:
-        InvalidOption: If they would take more.
+        InvalidOption: If they would be larger.
     """
     learners: list[tuple[Any, dict[str, Any]]] = []
     if not options.is_inverse:
@@ -59,21 +59,21 @@ def check_buffers(options: AgentOptions, venv: VecEnv, *, max_bytes: int) -> Non
 def _steps_kept(
     algorithm: type[BaseAlgorithm], kwargs: dict[str, Any], venv: VecEnv
 ) -> tuple[str, int]:
-    """What decides how many steps are kept, and how many in all environments together."""
+    """Return the name of the option that sets the buffer's length, and the number of steps kept."""
     off_policy = issubclass(algorithm, OffPolicyAlgorithm)
     name = "buffer_size" if off_policy else "n_steps"
     parameter = inspect.signature(algorithm).parameters.get(name)
     given = kwargs.get(name, getattr(parameter, "default", 0))
     if not isinstance(given, int):
-        return name, 0  # the algorithm itself says what is wrong with it
+        return name, 0  # the algorithm itself reports what is wrong with it
     return name, max(given, venv.num_envs) if off_policy else given * venv.num_envs
 
 
 def _step_bytes(algorithm: type[BaseAlgorithm], venv: VecEnv) -> int:
-    """What a step of one environment takes."""
+    """Return the number of bytes that a step of one environment takes."""
     assert isinstance(venv.observation_space, spaces.Dict)
     seen = sum(_n_bytes(part) for part in venv.observation_space.spaces.values())
-    if issubclass(algorithm, OffPolicyAlgorithm):  # it keeps what follows, too
+    if issubclass(algorithm, OffPolicyAlgorithm):  # it also keeps the next observation
         seen = 2 * seen + _INFO
     return seen + _n_bytes(venv.action_space) + _ROW
 

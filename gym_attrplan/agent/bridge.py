@@ -1,4 +1,4 @@
-"""BridgeCallback: users' callbacks see the agent as ``model`` and one clock for all phases."""
+"""BridgeCallback: gives users' callbacks the agent as ``model`` and one step counter."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Report = Callable[[], dict[str, float]]
 
 
 class BridgeCallback(BaseCallback):
-    """Stands between an inner SB3 algorithm and the callback a user gave the agent.
+    """Callback that forwards the calls of an inner SB3 algorithm to the user's callback.
 
     Args:
-        agent: What the user's callback sees as its ``model``.
+        agent: The agent, which the user's callback sees as its ``model``.
         inner: The user's callback, already initialised with the agent.
         phase: Name of the phase, the first part of its logger keys.
-        n_steps: Steps the phase is to take.
-        report: Figures to log and to show beside the bar, asked for after every rollout.
+        n_steps: Number of steps of the phase.
+        report: Returns figures to log and to show beside the bar, called after every rollout.
         on_rollout: Called after every rollout.
-        give_up: Asked after every step whether going on is of no use.
-        progress: The bar, if one is wanted.
+        give_up: Called after every step; returns whether to stop because training is hopeless.
+        progress: The progress bar, if one is wanted.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class BridgeCallback(BaseCallback):
 
 
 class AgentLogger(Logger):
-    """The agent's logger, as its learners see it: what they log is dated by the agent's clock.
+    """The agent's logger for its inner learners: it replaces their step count with the agent's.
 
     Args:
-        agent: Whose logger and clock.
+        agent: The agent whose logger and step count are used.
     """
 
     def __init__(self, agent: Any) -> None:
@@ -105,7 +105,7 @@ class AgentLogger(Logger):
         self.level = agent.logger.level
 
     def dump(self, step: int = 0) -> None:
-        """Write everything recorded, at the agent's time."""
+        """Write everything recorded, at the agent's step count."""
         now = self._agent.num_timesteps
         if "time/total_timesteps" in self.name_to_value:
             self.record("time/total_timesteps", now, exclude="tensorboard")
@@ -113,7 +113,7 @@ class AgentLogger(Logger):
 
 
 class _RateColumn(ProgressColumn):
-    """Steps per second."""
+    """Column with the steps per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed or 0:,.0f}/s", style="progress.data.speed")
@@ -121,7 +121,7 @@ class _RateColumn(ProgressColumn):
 
 @contextmanager
 def make_progress_bar(wanted: bool) -> Iterator[Progress | None]:
-    """One bar per phase: how far, how fast, how long yet, and the phase's own figures."""
+    """Show one bar per phase: progress, speed, time left, and the phase's own figures."""
     if not wanted:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What the agent keeps of its own experience: the newest attempts, and what actions did."""
+"""Buffers of the agent's own experience: recent attempts, and the effects of actions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Observations = dict[str, Array]
 
 _FIRST_ROWS = 1_024
 _SEEN, _NEXT = "observation/", "next_observation/"
-"""Before every observation key: whatever an environment calls its parts, our columns are others."""
+"""Prefixes of observation keys, which keep them apart from the buffer's own columns."""
 
 
 class RowBuffer:
-    """A ring of rows: the newest stay, the oldest make room.
+    """Ring buffer of rows: new rows replace the oldest.
 
-    Memory is taken as rows come in, at most twice what they need, up to the cap.
+    Memory grows with the number of rows, to at most twice what they need, up to the capacity.
 
     Args:
-        parts: Column → space of what a row is made of.
-        capacity: Rows kept, fewer if they would take more than ``max_bytes``.
-        max_bytes: Bytes kept at most.
+        parts: Column → space of its entries.
+        capacity: Maximum number of rows; fewer fit if they take more than ``max_bytes``.
+        max_bytes: Maximum size in bytes.
 
     Example:
         >>> buffer = RowBuffer({"place": spaces.Box(0, 9, (1,), np.int8)}, capacity=2, max_bytes=99)
@@ -59,7 +59,7 @@ class RowBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Size in bytes."""
         return sum(rows.nbytes for rows in self._rows.values())
 
     @property
@@ -68,7 +68,7 @@ class RowBuffer:
         return {key: rows[: len(self)] for key, rows in self._rows.items()}
 
     def add(self, rows: Arrays) -> None:
-        """Keep rows ``{column: (n, …)}``; other columns are ignored."""
+        """Add rows ``{column: (n, …)}``; other columns are ignored."""
         n = min(len(rows[next(iter(self._rows))]), self._capacity)
         self._make_room(min(self._n_added + n, self._capacity))
         places = (self._n_added + np.arange(n)) % self._capacity
@@ -87,14 +87,14 @@ class RowBuffer:
             self._rows[key] = larger
 
     def to_arrays(self) -> dict[str, Array]:
-        """All rows in their places, and how many were ever added: what :meth:`restore` takes."""
+        """Return the stored rows and the number of rows ever added, for :meth:`restore`."""
         return {**self.rows, "n_added": np.array(self._n_added)}
 
     def restore(self, arrays: Arrays) -> None:
-        """Hold what another buffer's :meth:`to_arrays` gave.
+        """Restore the contents that :meth:`to_arrays` returned.
 
         Raises:
-            InvalidArchive: If the columns, their shapes or their types are others.
+            InvalidArchive: If the columns, their shapes or their types differ.
         """
         n_added = int(arrays["n_added"])
         kept = {key: arrays[key] for key in self._rows if key in arrays}
@@ -112,13 +112,13 @@ class RowBuffer:
 
 
 class ObservationBuffer(RowBuffer):
-    """Rows of an observation beside columns of our own, whatever the observation's keys are.
+    """Buffer of observations and further columns, whose names cannot clash.
 
     Args:
         seen: Key → space of the parts of an observation.
-        columns: Column → space of what stands beside them.
-        capacity: Rows kept.
-        max_bytes: Of large observations fewer are kept.
+        columns: Column → space of the further columns.
+        capacity: Maximum number of rows.
+        max_bytes: Maximum size in bytes, which limits the number of large observations.
     """
 
     def __init__(
@@ -140,19 +140,19 @@ class ObservationBuffer(RowBuffer):
         return {key: rows[_SEEN + key] for key in self.keys}
 
     def add_rows(self, observations: Arrays, **columns: Array) -> None:
-        """Keep observations ``{key: (n, …)}``, of which keys not kept are ignored, and columns."""
+        """Add observations ``{key: (n, …)}`` and columns; unknown observation keys are ignored."""
         self.add({**{_SEEN + key: observations[key] for key in self.keys}, **columns})
 
 
 class AttemptBuffer(ObservationBuffer):
-    """The newest attempts of the hop policy, for the success model to learn from.
+    """Buffer of recent attempts of the hop policy, from which the success model learns.
 
-    A row is the observation at the start, with the goal tried for, and whether it was reached.
+    A row is the observation at the start of the hop, with the hop's goal, and whether it succeeded.
 
     Args:
         observation_space: The flat ``Dict`` space of an attribute environment.
-        capacity: Attempts kept.
-        max_bytes: Of image observations fewer are kept.
+        capacity: Maximum number of attempts.
+        max_bytes: Maximum size in bytes, which limits the number of image observations.
     """
 
     def __init__(
@@ -167,20 +167,20 @@ class AttemptBuffer(ObservationBuffer):
 
     @property
     def reached(self) -> npt.NDArray[np.bool_]:
-        """``(len,)`` whether each attempt arrived."""
+        """``(len,)`` whether each attempt succeeded."""
         return self.rows["reached"].astype(np.bool_)
 
 
 class ExampleBuffer(ObservationBuffer):
-    """What actions did to the attributes, for models of single actions to learn from.
+    """Buffer of the effects of single actions on the attributes, from which models learn.
 
-    Where all that is seen is plain numbers, what was seen next is kept too.
+    If observations are plain numbers, the next observation is kept too.
 
     Args:
         observation_space: The flat ``Dict`` space of an attribute environment.
-        action_space: Its actions.
-        capacity: Examples kept.
-        max_bytes: Of image observations fewer are kept.
+        action_space: The action space.
+        capacity: Maximum number of examples.
+        max_bytes: Maximum size in bytes, which limits the number of image observations.
     """
 
     def __init__(
@@ -207,13 +207,13 @@ class ExampleBuffer(ObservationBuffer):
         after: IntArray,
         next_observations: Arrays | None = None,
     ) -> None:
-        """Keep what actions ``(n, …)`` did in states ``{key: (n, …)}``.
+        """Add the effects of actions ``(n, …)`` in states ``{key: (n, …)}``.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
             actions: ``(n, …)``.
-            after: ``(n, n_attributes)``.
-            next_observations: What was seen then, if that is known.
+            after: ``(n, n_attributes)`` descriptions after the actions.
+            next_observations: The next observations, if known.
         """
         columns = {"action": actions, "before": observations["achieved_goal"], "after": after}
         if self.keeps_next:
@@ -224,7 +224,7 @@ class ExampleBuffer(ObservationBuffer):
         self.add_rows(observations, **columns)
 
     def add_examples(self, examples: Examples) -> None:
-        """Keep examples whose rows are arrays."""
+        """Add examples whose rows are arrays."""
         then = examples.next_observations
         self.add_step(
             {**self._by_key(examples.observations), "achieved_goal": examples.attributes},
@@ -238,13 +238,13 @@ class ExampleBuffer(ObservationBuffer):
 
     @property
     def examples(self) -> Examples:
-        """All of them."""
+        """Return all examples."""
         rows = self.rows
         return Examples(self.observations, rows["action"], rows["before"], rows["after"])
 
     @property
     def followed(self) -> Examples | None:
-        """Those of which it is known what was seen next; None where that is never kept."""
+        """Return the examples with a known next observation; None if it is never kept."""
         if not self.keeps_next:
             return None
         rows = self.rows

@@ -1,4 +1,4 @@
-"""What an agent is composed of: the environments cut into hops, and the navigator."""
+"""Construction of an agent's parts: the environments that run hops, and the navigator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gym_attrplan.models import SuccessModel
 
 
 class Composed(Protocol):
-    """The parts of an agent that others are made of."""
+    """Protocol of an agent: the parts that others are built from."""
 
     options: AgentOptions
     planner_options: PlannerOptions
@@ -45,7 +45,7 @@ class Composed(Protocol):
 
 
 def build_practice(agent: Composed, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
-    """The environments, cut into hops."""
+    """Wrap the environments so that their episodes consist of hops."""
     options = agent.options
     if options.asks_for_changes:
         return PracticeVecEnv(
@@ -75,7 +75,7 @@ def build_practice(agent: Composed, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
 
 
 def build_navigator(agent: Composed) -> Navigator | ChangeNavigator:
-    """What follows the plans."""
+    """Build the navigator, which follows plans."""
     options, planner = agent.options, agent.planner_options
     if isinstance(agent.hops, PracticeVecEnv):
         search = HopSearch(agent.hop_model, max_seconds=planner.max_seconds)

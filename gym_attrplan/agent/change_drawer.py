@@ -1,4 +1,4 @@
-"""ChangeDrawer: what to ask for next."""
+"""ChangeDrawer: draws the next change to practise."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gym_attrplan.graph.outcomes import HopOutcomes
 
 
 class ChangeDrawer:
-    """Draws what to ask for next: a value of one attribute, as far as that needs practice.
+    """Draws changes to practise: a new value of one attribute, in proportion to the need.
 
-    An attribute is not drawn more often for having more values: of an economy's ore there are
-    dozens, and what matters is what it builds.
+    The number of values of an attribute does not raise its chance to be drawn. An economy has
+    dozens of values of ore, but what the ore builds matters more.
 
     Args:
-        outcomes: How changes went.
-        counts: What was seen to follow from what.
-        settings: How practice is divided up.
-        rng: Draws.
+        outcomes: The outcomes of earlier hops.
+        counts: The transitions seen.
+        settings: The settings of practice.
+        rng: Generator of the draws.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class ChangeDrawer:
         self.seen = np.zeros((len(space), int(space.sizes.max())), np.bool_)
 
     def see(self, descriptions: IntArray) -> None:
-        """Note values that attributes can have."""
+        """Record values that attributes can have."""
         self.seen[np.arange(descriptions.shape[1]), descriptions] = True
 
     def draw(self, descriptions: IntArray) -> IntArray:
-        """``(n, n_attributes)`` a change for each row; all free where there is none to make."""
+        """Draw a change for each row: ``(n, n_attributes)``, all free if there is none to make."""
         column, value = np.nonzero(self.seen)
         singles = self._outcomes.singles(column, value)
         n, k = len(descriptions), len(singles)
@@ -53,7 +53,7 @@ class ChangeDrawer:
         need = (1.0 - chances) * (chances + near) + self._settings.floor
         need /= np.maximum(self.seen.sum(axis=1) - 1, 1)[column]
         need[descriptions[:, column] == value] = 0.0
-        # A race of exponential clocks is won in proportion to their rates.
+        # The first of several exponential clocks to ring is drawn in proportion to the rates.
         clocks = np.full((n, k), np.inf)
         np.divide(self._rng.standard_exponential((n, k)), need, out=clocks, where=need > 0)
         changes: IntArray = singles[clocks.argmin(axis=1)]
@@ -61,7 +61,7 @@ class ChangeDrawer:
         return changes
 
     def _follows(self, descriptions: IntArray) -> BoolArray:
-        """``(n, n_attributes, n_values)`` what was seen to change at once from each row."""
+        """Return ``(n, n_attributes, n_values)`` changes seen in one transition from each row."""
         found = np.zeros((len(descriptions), *self.seen.shape), np.bool_)
         nodes = self._counts.index.find(descriptions).astype(np.int64)
         known = np.flatnonzero(nodes >= 0)

@@ -1,4 +1,4 @@
-"""ChangeNavigator: which change each environment should ask for, step after step."""
+"""ChangeNavigator: chooses the next change for each environment."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 
 DOUBT = 0.7
-"""What is left of the faith in a change, for every time that it was asked for here in this episode,
-and once more if its time was up: who is here again has gained nothing by it."""
+"""Factor on the probability of a change for each time that it was requested here in this episode.
+
+It applies once more if the hop ran out of time: the episode has returned without progress.
+"""
 
 IMAGINED = 1 << 40
-"""Added to the number of a kind of hop, to tell it from the number of a change."""
+"""Offset of the number of a kind of hop, which keeps it apart from the number of a change."""
 
 
 class ChangeNavigator:
-    """Follows plans made of changes: asks for the next one where one holds or its time is up.
+    """Follows plans of changes: requests the next change when one holds or its time is up.
 
-    Plans go by what hops did where that is known, and else by the kinds of hops that a model knows.
+    Plans use the recorded outcomes of hops, or else the kinds of hops of a hop model.
 
     Args:
-        outcomes: What hops did.
+        outcomes: The outcomes of hops.
         options: How to plan.
-        ways: Ways through descriptions that were never seen; None without a model of hops.
-        max_hop_steps: The longest hop before another way is tried.
-        episode_steps: How long episodes are, which limits what a plan can promise; None for any.
+        ways: Plans through descriptions that were never seen; None without a hop model.
+        max_hop_steps: Maximum length of a hop in steps, before another one is tried.
+        episode_steps: Length of an episode in steps, a limit on plans; None if unknown.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class ChangeNavigator:
 
     @property
     def planner(self) -> Planner:
-        """Plans over single ends of hops: what figures are drawn from."""
+        """The planner over single outcomes of hops, from which figures are drawn."""
         if self._planner is None or self._version != self.outcomes.version:
             self._planner, self._version = Planner(self.outcomes.hop_graph()), self.outcomes.version
         return self._planner
@@ -70,12 +72,12 @@ class ChangeNavigator:
     def plan(
         self, description: npt.ArrayLike, goal: GoalLike, observation: Observations | None = None
     ) -> Plan | None:
-        """The plan that :meth:`advance` follows from a description; None if there is none.
+        """Return the plan that :meth:`advance` follows from a description; None if there is none.
 
         Args:
-            description: Where to begin.
-            goal: Where to go.
-            observation: Nothing of it is needed: hops ask for changes, whatever the state.
+            description: The start.
+            goal: The goal.
+            observation: Not used: changes do not depend on the rest of the state.
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
@@ -96,34 +98,34 @@ class ChangeNavigator:
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
     ) -> Journey:
-        """The journey one step on, with a change to ask for in every environment.
+        """Return the journey after one more step, with a change for every environment to request.
 
         Args:
-            journey: The last answer; None at the very beginning.
+            journey: The last journey; None at the start.
             observations: ``{key: (n, …)}`` with ``achieved_goal`` and ``desired_goal``.
-            new_episode: ``(n,)`` where an episode has just begun.
+            new_episode: ``(n,)`` whether an episode has just begun.
         """
         achieved, goals = observations["achieved_goal"], observations["desired_goal"]
-        journey, asked_anew = Journey.go_on(
+        journey, new_goal = Journey.resume(
             journey, achieved, goals, new_episode, self.options.retry_cost
         )
-        # Without a change to ask for, whatever happens is news.
+        # A row that requests no change is planned for after every change.
         no_change = (journey.targets == FREE).all(axis=1)
         moved = (achieved != journey.starts).any(axis=1)
-        holds = np.where(no_change, moved, _holds(achieved, journey.targets)) & ~asked_anew
-        failed = (journey.n_steps >= self.max_hop_steps) & ~holds & ~asked_anew
+        holds = np.where(no_change, moved, _holds(achieved, journey.targets)) & ~new_goal
+        failed = (journey.n_steps >= self.max_hop_steps) & ~holds & ~new_goal
         if self.options.memory:
             wrong = np.flatnonzero(failed & (journey.edges >= 0).all(axis=1))
             journey.memory.fail(wrong, *journey.edges[wrong].T)
         journey.n_steps += 1
-        rows = np.flatnonzero(asked_anew | holds | failed)
+        rows = np.flatnonzero(new_goal | holds | failed)
         if len(rows):
             journey.begin_hops(rows, achieved, goals)
             self._aim(journey, rows)
         return journey
 
     def _aim(self, journey: Journey, rows: Rows) -> None:
-        """Give the rows a change each; all free where none is known that could help."""
+        """Give each row a change; all attributes are free if no change is known to help."""
         starts, goals = journey.starts[rows], journey.goals[rows]
         nodes, numbers = self._choose(starts, goals, journey.memory, envs=rows)
         met = _holds(starts, goals)
@@ -154,7 +156,7 @@ class ChangeNavigator:
         memory: EpisodeMemory,
         envs: Rows | None = None,
     ) -> tuple[Rows, Rows]:
-        """The nodes that stand for descriptions, and what to ask for there; -1 for none."""
+        """Return the nodes that represent descriptions, and the change to request; -1 for none."""
         envs = np.arange(len(starts)) if envs is None else envs
         nodes = self.outcomes.index.find(starts).astype(np.int64)
         if self.ways is None:
@@ -178,7 +180,7 @@ class ChangeNavigator:
     def _imagine(
         self, description: IntArray, goal: IntArray, memory: EpisodeMemory, env: int
     ) -> int:
-        """The kind of hop that a model would ask for; -1 for none."""
+        """Return the kind of hop that the hop model proposes; -1 for none."""
         if self.ways is None:
             return -1
         node, numbers = stand_for(description), self.ways.search.model.numbers
@@ -190,7 +192,7 @@ class ChangeNavigator:
         return self.ways.next_kind(description, goal, failures)
 
     def _next_best(self, description: IntArray, goal: IntArray) -> int:
-        """What to ask for where no plan leads to the goal; -1 for nothing, to explore."""
+        """Return the change to request if no plan reaches the goal; -1 to explore instead."""
         if self.options.unreachable == "explore":
             return -1
         node = int(self.outcomes.index.find(description)[0])
@@ -202,7 +204,7 @@ class ChangeNavigator:
         return self._part_of(description, goal)
 
     def _part_of(self, description: IntArray, goal: IntArray) -> int:
-        """Of what the goal wants otherwise, the change that works best elsewhere; -1 if none."""
+        """Return the change towards the goal that works best elsewhere; -1 if there is none."""
         columns = np.flatnonzero((goal != FREE) & (goal != description))
         singles = self.outcomes.singles(columns, goal[columns])
         numbers = self.outcomes.find_changes(singles)
@@ -214,7 +216,7 @@ class ChangeNavigator:
         return int(numbers[known[rates.argmax()]])
 
     def _most_similar(self, description: IntArray, goal: IntArray) -> int:
-        """The node of the most similar description with a way to the goal; -1 if there is none."""
+        """Return the node of the most similar description with a plan to the goal; -1 if none."""
         values = self.changes.values(goal).nodes
         able = np.flatnonzero((values > 0) & (values < 1))
         if not len(able):

@@ -1,4 +1,4 @@
-"""Learning from logs: hops cut at changes, counted, and copied by the hop policy."""
+"""Learning from logs: hops are cut at changes, counted, and imitated by the hop policy."""
 
 from __future__ import annotations
 
@@ -26,41 +26,42 @@ from gym_attrplan.graph.hop_model import HopModel
 Places = npt.NDArray[np.int64]
 
 PASSING = 1 / 3
-"""A description that lasts less than this share of how long others do is only passed through."""
+"""Maximum duration of a passing description, as a share of how long others last."""
 
 NEAR = 25.0
-"""Steps over which a step counts less, the further it is from the change."""
+"""Number of steps over which the weight of a step falls with its distance from the change."""
 
 FAR = 0.05
-"""What the farthest step still counts."""
+"""Minimum weight of a step, however far it is from the change."""
 
 N_EPOCHS = 15
 MIN_UPDATES = 2_000
 BATCH_SIZE = 256
 LEARNING_RATE = 2e-3
 SPREAD = 0.1
-"""What the fit of the spread counts beside that of the mean."""
+"""Weight of the loss of the standard deviation, beside that of the mean."""
 
 LOG_INTERVAL = 200
 
 POLICY = {"net_arch": [384, 384, 384], "activation_fn": nn.GELU}
-"""Of an agent that begins with a log: to copy takes a larger network than to practise."""
+"""Policy arguments of an agent that starts from a log: imitation needs a larger network."""
 
 
 class Hops(NamedTuple):
-    """The hops of a log: from one description that lasts to the next.
+    """Hops of a log: from one lasting description to the next.
 
-    What lasts much less than others is on the way: a drawer that is ajar while it is opened.
+    A description that lasts much less than others is only passed through, such as a drawer that is
+    ajar while it is opened.
 
     Attributes:
-        starts: ``(n_hops, n_attributes)`` where they started.
-        ends: ``(n_hops, n_attributes)`` where they ended.
-        n_steps: ``(n_hops,)`` how long they took.
-        step: ``(n_steps,)`` every state of the log that lies on a hop.
-        distance: ``(n_steps,)`` after how many steps the change came.
-        target: ``(n_steps, n_attributes)`` what changed then; -1 for what did not.
-        came_from: ``(n_steps, n_attributes)`` which description came before, as
-            :class:`~gym_attrplan.agent.trail.Trail` shows it.
+        starts: ``(n_hops, n_attributes)`` descriptions at the start of each hop.
+        ends: ``(n_hops, n_attributes)`` descriptions at the end of each hop.
+        n_steps: ``(n_hops,)`` lengths in steps.
+        step: ``(n_steps,)`` the states of the log that lie on a hop.
+        distance: ``(n_steps,)`` number of steps until the change.
+        target: ``(n_steps, n_attributes)`` the new values; -1 for attributes that did not change.
+        came_from: ``(n_steps, n_attributes)`` the previous description, as
+            :class:`~gym_attrplan.agent.trail.Trail` gives it.
     """
 
     starts: IntArray
@@ -82,7 +83,7 @@ class Hops(NamedTuple):
         moved = np.zeros(len(log), np.bool_)
         moved[:-1] = (attributes[1:] != attributes[:-1]).any(axis=1) & ~log.last[:-1]
         begins = _lasting(log, moved)
-        hop = np.flatnonzero(~log.last[begins[1:] - 1])  # to what no episode begins with
+        hop = np.flatnonzero(~log.last[begins[1:] - 1])  # an episode's start ends no hop
         if not len(hop):
             raise InvalidData(
                 f"no attribute changes in the log's {len(log)} states: there is no hop to learn. "
@@ -104,10 +105,10 @@ class Hops(NamedTuple):
 
 
 def _lasting(log: Log, moved: npt.NDArray[np.bool_]) -> Places:
-    """The steps where a description begins that lasts, and is another than the one before."""
+    """Return the steps at which a lasting description begins that differs from the one before."""
     begins = np.flatnonzero(np.roll(moved | log.last, 1))  # the last state of a log ends it
     lengths = np.diff(begins, append=len(log))
-    # Nobody knows how long the first and the last of an episode would have lasted.
+    # The true duration of the first and the last description of an episode is unknown.
     cut = log.last[begins - 1] | log.last[begins + lengths - 1]
     begins = begins[cut | (lengths >= PASSING * np.median(lengths))]
     there = log.attributes[begins]
@@ -117,7 +118,7 @@ def _lasting(log: Log, moved: npt.NDArray[np.bool_]) -> Places:
 
 
 def _came_from(log: Log, moved: npt.NDArray[np.bool_]) -> IntArray:
-    """``(n, n_attributes)`` which description came before each state's: from 1, 0 for none."""
+    """Return ``(n, n_attributes)`` previous descriptions: values from 1, 0 for none."""
     times = np.arange(len(log))
     latest = np.maximum.accumulate(np.where(np.roll(moved, 1), times - 1, -1))
     begun = np.maximum.accumulate(np.where(np.roll(log.last, 1) | (times == 0), times, -1))
@@ -126,17 +127,17 @@ def _came_from(log: Log, moved: npt.NDArray[np.bool_]) -> IntArray:
 
 
 class Cloning:
-    """Has a policy copy what was done on the hops of a log, told the change that came next.
+    """Trains a policy to imitate the actions on the hops of a log, given the next change.
 
-    A step counts the more, the nearer the change is. Where actions are numbers, their absolute
-    error counts, which lets a few odd ones be; the spread is fitted beside it.
+    A step weighs more the nearer the change is. For continuous actions the loss is the absolute
+    error, which is robust to outliers; the standard deviation is fitted with a smaller weight.
 
     Args:
-        policy: What learns.
-        log: What was recorded.
-        hops: Its hops.
-        n_updates: How many batches to learn from; None for :data:`N_EPOCHS` times every step.
-        rng: Draws batches.
+        policy: The policy to train.
+        log: The recorded episodes.
+        hops: Their hops.
+        n_updates: Number of batches; None for :data:`N_EPOCHS` passes over all steps.
+        rng: Generator of the batches.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class Cloning:
         )
 
     def update(self) -> float:
-        """Learn from one batch; its loss."""
+        """Train on one batch and return its loss."""
         rows = self._rng.integers(len(self._hops.step), size=BATCH_SIZE)
         device = self._policy.device
         weights = torch.as_tensor(self._weights[rows], dtype=torch.float32, device=device)
@@ -190,7 +191,7 @@ class Cloning:
         return observations, actions
 
     def _errors(self, seen: dict[str, torch.Tensor], actions: torch.Tensor) -> torch.Tensor:
-        """``(n,)`` how far the policy is from what was done."""
+        """Return ``(n,)`` losses between the policy's and the recorded actions."""
         chosen = self._policy.get_distribution(seen)
         if not isinstance(self._policy.action_space, spaces.Box):
             if isinstance(self._policy.action_space, spaces.MultiBinary):
@@ -206,7 +207,7 @@ class Cloning:
 
 
 class CanClone(Protocol):
-    """What an agent needs to learn from a log."""
+    """Protocol of an agent that can learn from a log."""
 
     options: AgentOptions
     observation_space: spaces.Dict
@@ -220,30 +221,30 @@ class CanClone(Protocol):
 
     @property
     def logger(self) -> Logger:
-        """Where figures go."""
+        """The logger."""
 
     def get_vec_normalize_env(self) -> VecNormalize | None:
-        """The wrapper that normalises observations, if there is one."""
+        """Return the wrapper that normalises observations, if there is one."""
 
 
 def read_log(agent: CanClone, source: Any, describe: Describe | None) -> tuple[Log, Hops]:
-    """Recorded episodes that an agent can learn from, and their hops.
+    """Read recorded episodes that an agent can learn from, and their hops.
 
     Raises:
-        InvalidOption: If it cannot learn from any.
-        InvalidEnvironment: If what it sees is normalised.
-        InvalidData: If they are not of its kind, or no attribute ever changes.
+        InvalidOption: If the agent cannot learn from logs.
+        InvalidEnvironment: If its observations are normalised.
+        InvalidData: If the episodes do not fit the agent, or no attribute ever changes.
     """
     policy = getattr(agent.low_level, "policy", None)
     if not agent.options.asks_for_changes or not isinstance(policy, ActorCriticPolicy):
         raise InvalidOption(
-            "logs are learned from by hops that ask for changes, with an algorithm that has an "
-            f"actor and a critic (ppo, a2c, reinforce); this agent has hops={agent.options.hops!r} "
+            "only agents with hops='changes' and an algorithm with actor and critic (ppo, a2c, "
+            f"reinforce) learn from logs; this agent has hops={agent.options.hops!r} "
             f"and low_level={agent.options.low_level!r}."
         )
     if agent.get_vec_normalize_env() is not None:
         raise InvalidEnvironment(
-            "a log holds what was seen as it was, and VecNormalize shows the agent something else. "
+            "a log holds raw observations, and VecNormalize normalises those of the agent. "
             "Leave it out: the agent normalises numbers by itself."
         )
     log = Log.read(
@@ -259,7 +260,7 @@ def read_log(agent: CanClone, source: Any, describe: Describe | None) -> tuple[L
 def learn_from_log(
     agent: CanClone, log: Log, hops: Hops, *, n_updates: int | None, progress_bar: bool
 ) -> None:
-    """Count the hops of a log, and have the agent's policy copy them."""
+    """Count the hops of a log, and train the agent's policy to imitate them."""
     agent.counts.record(hops.starts, hops.ends)
     agent.hop_model.record(hops.starts, hops.ends, n_steps=hops.n_steps)
     agent.hops.lengths.add(hops.n_steps)
@@ -268,7 +269,7 @@ def learn_from_log(
 
 
 def _clone(cloning: Cloning, logger: Logger, *, n_kinds: int, progress_bar: bool) -> None:
-    """Update until done, and say how it goes."""
+    """Run all updates, and log the progress."""
     losses: list[float] = []
     with make_progress_bar(progress_bar) as progress:
         task = progress.add_task("clone", total=cloning.n_updates, figures="") if progress else None

@@ -1,4 +1,4 @@
-"""CopiesVecEnv: copies of an environment, stepped in threads where that turns out to be faster."""
+"""CopiesVecEnv: copies of an environment, stepped in threads if that is faster."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 SLOW = 2e-4
-"""Seconds that a step of one environment takes at least, for threads to be tried."""
+"""Minimum duration of an environment's step, in seconds, for threads to be tried."""
 
 N_TRIALS = 6
-"""Steps that are timed in each way."""
+"""Number of steps that are timed with and without threads."""
 
 GAIN = 1.3
-"""So many times as fast threads must be, to stay."""
+"""Minimum speed-up by threads for them to stay in use."""
 
 
 class CopiesVecEnv(DummyVecEnv):
-    """SB3's ``DummyVecEnv``, which tries threads once.
+    """SB3's ``DummyVecEnv`` that tries threads once.
 
-    Its first steps are timed. If the environments are slow, the next ones are taken in threads, and
-    if these are clearly faster, so are all others: that is where a step spends its time outside of
-    Python, as in MuJoCo. What comes of a step is the same. There are as many threads as torch has:
-    ``torch.set_num_threads(1)`` forbids them, and so does a ``DummyVecEnv``.
+    The first steps are timed. If the environments are slow, the next steps run in threads. Threads
+    stay in use if they are clearly faster, which is the case if a step spends its time outside
+    Python, as in MuJoCo. The results of steps are the same. The number of threads is torch's:
+    ``torch.set_num_threads(1)`` prevents threads, and so does a ``DummyVecEnv``.
 
     Args:
-        env_fns: Each makes one environment.
+        env_fns: Functions that make one environment each.
 
     Example:
         >>> venv = CopiesVecEnv([lambda: gym.make("CartPole-v1")] * 4)
@@ -51,7 +51,7 @@ class CopiesVecEnv(DummyVecEnv):
 
     @property
     def n_threads(self) -> int:
-        """How many threads step the environments."""
+        """Number of threads that step the environments."""
         return max(1, len(self._shares))
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -63,7 +63,7 @@ class CopiesVecEnv(DummyVecEnv):
         return answer
 
     def start_threads(self, n_threads: int) -> None:
-        """Step the environments in so many threads from now on."""
+        """Step the environments in ``n_threads`` threads from now on."""
         self.stop_threads()
         self._pool = ThreadPoolExecutor(n_threads)
         parts = np.array_split(np.arange(self.num_envs), min(n_threads, self.num_envs))
@@ -83,7 +83,7 @@ class CopiesVecEnv(DummyVecEnv):
         super().close()
 
     def _judge(self, seconds: float) -> None:
-        """Take a step's time into account; the first step of each way also sets things up."""
+        """Record the time of a step; the first step of each way is a warm-up and not counted."""
         self._seconds.append(seconds)
         alone, in_threads = self._seconds[1:N_TRIALS], self._seconds[N_TRIALS + 1 :]
         if len(self._seconds) == N_TRIALS:
@@ -104,7 +104,7 @@ class CopiesVecEnv(DummyVecEnv):
             share.reset_infos = self.reset_infos[first : first + share.num_envs]
             first += share.num_envs
         steps = [self._pool.submit(share.step_wait) for share in self._shares]
-        wait(steps)  # also the others of one that fails: nobody steps while they are closed
+        wait(steps)  # also if one fails: no thread may step an environment that is closed
         parts = [step.result() for step in steps]
         self.reset_infos = [info for share in self._shares for info in share.reset_infos]
         return joined_steps(parts)
@@ -115,7 +115,7 @@ def _itself(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
 
 
 def joined_steps(parts: Sequence[Sequence[Any]]) -> VecEnvStepReturn:
-    """What came of a step in several batches as that of one."""
+    """Join the results of a step in several batches to those of one batch."""
     observations, rewards, dones, infos = zip(*parts, strict=True)
     return (
         joined(observations),
@@ -126,7 +126,7 @@ def joined_steps(parts: Sequence[Sequence[Any]]) -> VecEnvStepReturn:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Observations of several batches as those of one."""
+    """Join the observations of several batches to those of one batch."""
     if isinstance(parts[0], dict):
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     if isinstance(parts[0], tuple):

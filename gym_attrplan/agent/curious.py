@@ -1,4 +1,4 @@
-"""CuriousExplorer: goes where the forward model expects attributes to take values rare so far."""
+"""CuriousExplorer: explores towards attribute values that have been rare so far."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.models.fitting import to_tensor
 
 FIRST_FIT = 5_000
-"""Examples after which the forward model is first fitted; then again whenever they have doubled."""
+"""Number of examples at the first fit of the forward model; it is refitted when they double."""
 
 ROWS_A_FIT = 4_000_000
+"""Approximate number of rows per fit; few examples are therefore repeated in several epochs."""
+
 MAX_EPOCHS = 100
-"""A fit sees about so many rows, few examples therefore more often, up to so many times."""
+"""Maximum number of epochs per fit."""
 
 FLOOR = 0.001
-"""Pairs of values rarer than this share pay no more than it would."""
+"""Minimum share of a pair of values in its bonus; rarer pairs earn no more."""
 
 RANDOM_SHARE = 0.1
-"""Of all actions so many stay random: a model that is wrong must get to see that it is."""
+"""Share of random actions, which let the model correct its errors."""
 
 _CHUNK = 65_536  # descriptions counted at a time
 
 
 class CuriousExplorer(RandomExplorer):
-    """Takes the action whose outcome is expected to earn most, if values pay by their rarity.
+    """Explorer that takes the action with the highest expected bonus for rare values.
 
-    Paying for whole descriptions does not help where nearly every one is new. Here each pair of
-    attributes' values pays one over the share of descriptions that have it: a block on a block on a
-    third earns much, where random drops hardly ever stack two. What is visited often stops being
+    A bonus for whole descriptions does not help if nearly every description is new. Here each pair
+    of attribute values earns one over the share of descriptions that have it. A tower of three
+    blocks earns much if random drops hardly ever stack two. Pairs that are visited often stop being
     rare, so in the end all pairs are seen alike.
 
     Args:
-        venv: Worlds that keep what every action did.
-        learner: Whose forward model foresees, and whose examples it is fitted to.
-        rng: Draws the actions.
+        venv: Environments that record the effects of actions.
+        learner: The learner whose forward model predicts outcomes and is fitted to the examples.
+        rng: Generator of the random actions.
     """
 
     def __init__(self, venv: VecEnv, learner: InverseLearner, *, rng: np.random.Generator) -> None:
@@ -57,7 +59,7 @@ class CuriousExplorer(RandomExplorer):
         log_interval: int | None = 1,
         **unused: Any,
     ) -> CuriousExplorer:
-        """Take so many steps; what is rare, the examples so far say."""
+        """Take ``total_timesteps`` steps; the examples so far define which values are rare."""
         n_words = self._learner.forward.head.answers.n_logits
         self._seen = np.zeros((n_words, n_words))
         self._n_seen = 0
@@ -75,7 +77,7 @@ class CuriousExplorer(RandomExplorer):
         actions = super()._act(observations)
         if self._learner.forward.is_fitted:
             curious = np.flatnonzero(self._rng.random(len(actions)) >= RANDOM_SHARE)
-            if len(curious):  # of few environments, chance may take all
+            if len(curious):  # with few environments all actions may be random
                 rows = {key: part[curious] for key, part in observations.items()}
                 choice = self._foresight.seek(rows, self._worth())
                 actions[curious[choice.found]] = choice.actions[choice.found]
@@ -87,5 +89,5 @@ class CuriousExplorer(RandomExplorer):
         self._n_seen += len(vectors)
 
     def _worth(self) -> npt.NDArray[np.float64]:
-        """``(n_logits, n_logits)`` what each pair pays; one never seen may be impossible."""
+        """Return ``(n_logits, n_logits)`` bonuses of pairs of values; 0 for pairs never seen."""
         return np.where(self._seen > 0, 1.0 / (self._seen / self._n_seen + FLOOR), 0.0)

@@ -1,4 +1,4 @@
-"""Tasks solved, with intervals; and traces of how: for the agent and for any SB3 model."""
+"""Evaluation of agents and SB3 models: share of tasks solved, with intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.progress import track
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import random_actions
-from gym_attrplan.agent.worlds import attribute_space, set_everywhere
+from gym_attrplan.agent.environments import attribute_space, set_everywhere
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.attributes.html_table import html_table
 from gym_attrplan.attributes.space import IntArray
@@ -24,14 +24,14 @@ from gym_attrplan.graph import Plan
 _NO_PLAN = np.iinfo(np.int64).max
 
 _MAX_GOALS = 1_000
-"""Of more descriptions than these, so many are drawn as goals."""
+"""Maximum number of known descriptions used as goals; of more, a sample is drawn."""
 
 _MAX_LEFT_OUT = 1_000
-"""Goals that hold at the start, in a row, before an environment is taken to draw no others."""
+"""Maximum number of goals in a row that hold at the start, before an error is raised."""
 
 
 class Predictor(Protocol):
-    """The agent, an SB3 model, or anything else that acts."""
+    """Protocol of the agent, an SB3 model, or anything else that acts."""
 
     def predict(
         self,
@@ -40,15 +40,15 @@ class Predictor(Protocol):
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], Any]:
-        """Actions for a batch, and the state for the next call."""
+        """Return actions for a batch, and the state for the next call."""
 
 
 class RandomModel:
-    """Acts at random: what any other has to beat.
+    """Model that acts at random, as a baseline.
 
     Args:
-        venv: Whose actions to draw.
-        seed: Of the draws.
+        venv: The environments whose actions are drawn.
+        seed: Seed of the draws.
     """
 
     def __init__(self, venv: VecEnv, *, seed: int = 0) -> None:
@@ -62,21 +62,21 @@ class RandomModel:
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], None]:
-        """Random actions for a batch."""
+        """Return random actions for a batch."""
         n = len(observation["achieved_goal"])
         return random_actions(self._space, n, self._rng), None
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How many of how many tasks were solved, and in how many steps each.
+    """Result of an evaluation: which tasks were solved, and the steps taken.
 
     Attributes:
-        solved: ``(n,)`` which tasks were.
-        n_steps: ``(n,)`` steps taken on each.
-        goals: The goal of each, in words.
-        n_hops: ``(n,)`` hops that the plan had at the start; -1 without a plan or an agent.
-        promised: ``(n,)`` the success that this plan promised; 0 without a plan.
+        solved: ``(n,)`` whether each task was solved.
+        n_steps: ``(n,)`` steps taken on each task.
+        goals: The goal of each task, in words.
+        n_hops: ``(n,)`` number of hops of the first plan; -1 without a plan or an agent.
+        promised: ``(n,)`` success probability of this plan; 0 without a plan.
     """
 
     solved: npt.NDArray[np.bool_]
@@ -110,7 +110,7 @@ class TaskResult:
         return f"{self.rate:.1%} of {self.n:,} tasks ({low:.1%} to {high:.1%})"
 
     def table(self) -> str:
-        """A line for each goal, the least often met first, and for each length of plan.
+        """Return a table with a line for each goal, hardest first, and for each length of plan.
 
         Example:
             >>> print(TaskResult(np.array([True, False, True]), np.array([4, 9, 2]),
@@ -135,12 +135,12 @@ class TaskResult:
         return "\n".join(lines)
 
     def by_goal(self) -> dict[str, TaskResult]:
-        """The tasks of each goal, the least often met goal first."""
+        """Return the results of each goal, hardest first."""
         found = self._parts(np.array(self.goals))
         return dict(sorted(found.items(), key=lambda item: item[1].rate))
 
     def by_hops(self) -> dict[str, TaskResult]:
-        """The tasks of each length of plan; empty where no agent made plans."""
+        """Return the results of each length of plan; empty without plans."""
         return (
             {}
             if self.n_hops is None
@@ -148,7 +148,7 @@ class TaskResult:
         )
 
     def _parts(self, groups: npt.NDArray[Any]) -> dict[str, TaskResult]:
-        """The tasks of each group, by its name."""
+        """Return the results of each group, by its name."""
         parts = {}
         for group in np.unique(groups):
             rows = np.flatnonzero(groups == group)
@@ -173,7 +173,7 @@ class TaskResult:
 
 
 def wilson_interval(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a success rate, 95% by default.
+    """Return Wilson's score interval of a success rate, 95% by default.
 
     Example:
         >>> low, high = wilson_interval(99, 100)
@@ -205,31 +205,30 @@ def evaluate_tasks(
     truth: str | None = None,
     progress_bar: bool = False,
 ) -> TaskResult:
-    """Give a model tasks and see which it solves.
+    """Evaluate a model on tasks.
 
-    Goals are those given, or the environment's own sampler draws them. An environment without one
-    would draw what it has just been in itself, which flatters; an agent is then asked for the
-    descriptions that it knows, each as often as any other. Tasks that hold at the start are left
-    out. Every environment gets the same number of tasks, give or take one: counting the episodes
-    that end first would favour short ones.
+    Goals are the given ones, or the environment's own sampler draws them. An environment without a
+    sampler would draw descriptions that it has just visited, which makes tasks too easy; an agent
+    then gets the descriptions that it knows, each equally often. Goals that hold at the start are
+    skipped. Every environment gets the same number of tasks, plus or minus one: counting the
+    episodes that end first would favour short ones.
 
     Args:
         model: The agent or any SB3 model.
-        venv: Worlds that end an episode on success; their step limit is the tasks'.
-        n_tasks: How many tasks.
-        goals: What to ask for, in any form that ``AttributeSpace.goal`` reads; each as often as any
-            other.
-        seed: Of the environments and goals.
-        deterministic: Whether to take the most likely actions.
-        truth: Key of the infos that holds the true attributes, where a detector decides
-            what the model sees: an episode ends when the goal is believed to be met, and is
-            solved if it truly is.
-        progress_bar: Whether to show a bar.
+        venv: Environments that end an episode on success; their step limit is that of the tasks.
+        n_tasks: Number of tasks.
+        goals: Goals in any form that ``AttributeSpace.goal`` reads, each used equally often.
+        seed: Seed of the environments and goals.
+        deterministic: Whether to take the most probable actions.
+        truth: Key of the infos that holds the true attributes, if a detector predicts those that
+            the model sees: an episode ends when the goal is predicted to hold, and is solved
+            if it truly holds.
+        progress_bar: Whether to show a progress bar.
 
     Raises:
-        InvalidOption: If there is no task.
-        InvalidGoal: If a goal does not belong to the attributes.
-        InvalidEnvironment: If an environment draws nothing but goals that hold at the start.
+        InvalidOption: If ``n_tasks`` is below 1.
+        InvalidGoal: If a goal does not fit the attributes.
+        InvalidEnvironment: If an environment draws only goals that hold at the start.
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
@@ -253,20 +252,20 @@ def evaluate_tasks(
 def goals_to_ask(
     model: Any, venv: VecEnv, goals: Sequence[GoalLike] | None, *, seed: int | None
 ) -> IntArray | None:
-    """``(k, n_attributes)`` what to test a model on; None for what the environments draw.
+    """Return ``(k, n_attributes)`` goals for an evaluation; None if the environments draw them.
 
-    Environments without a sampler of their own draw what they have just been in themselves, which
-    flatters: an agent is asked for the descriptions it knows instead.
+    Environments without a sampler of their own would draw descriptions that they have just visited,
+    which makes tasks too easy. An agent then gets the descriptions that it knows.
 
     Args:
         model: The agent or any SB3 model.
         venv: The environments.
-        goals: What to ask for, in any form that ``AttributeSpace.goal`` reads; None for tasks.
-        seed: Of the choice, where an agent knows very many descriptions.
+        goals: Goals in any form that ``AttributeSpace.goal`` reads; None for the environments' own.
+        seed: Seed of the sample, if an agent knows very many descriptions.
 
     Raises:
-        InvalidOption: If goals are given and there is none.
-        InvalidGoal: If a goal does not belong to the attributes.
+        InvalidOption: If ``goals`` is empty.
+        InvalidGoal: If a goal does not fit the attributes.
     """
     space = attribute_space(venv)
     if goals is not None:
@@ -279,7 +278,7 @@ def goals_to_ask(
 
 @contextmanager
 def asking_for(venv: VecEnv, goals: IntArray | None) -> Iterator[None]:
-    """Have new episodes ask for one of the goals; None leaves the environments as they are."""
+    """Set the goals of new episodes; None leaves the environments unchanged."""
     if goals is None:
         yield
         return
@@ -296,7 +295,7 @@ def asking_for(venv: VecEnv, goals: IntArray | None) -> Iterator[None]:
 
 
 def _known_goals(model: Any, seed: int | None) -> IntArray | None:
-    """Descriptions that an agent knows, or some of them; None if it knows none or is no agent."""
+    """Return descriptions that an agent knows, or a sample; None if there are none."""
     counts = getattr(model, "counts", None)
     if counts is None or counts.n_nodes < 2:
         return None
@@ -309,7 +308,7 @@ def _known_goals(model: Any, seed: int | None) -> IntArray | None:
 def _tasks(
     model: Any, venv: VecEnv, n_tasks: int, *, deterministic: bool, truth: str | None
 ) -> Iterator[tuple[bool, int, str, Plan | None]]:
-    """Each task as it ends: whether it was solved, its steps, its goal, and the plan at first."""
+    """Yield each finished task: whether it was solved, its steps, its goal and its first plan."""
     space = attribute_space(venv)
     observations: Any = venv.reset()
     state, starts = None, np.ones(venv.num_envs, np.bool_)

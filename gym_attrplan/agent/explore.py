@@ -1,4 +1,4 @@
-"""Step 2, exploring: what a policy is paid for a transition, or random actions."""
+"""Exploration: how transitions are rewarded, or random actions."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ EXPLORATIONS: dict[str, BonusFormula | None] = {
     "random": None,
     "surprise": None,
 }
-"""How to explore: paid (N/t + 0.001)^-0.5 a transition, paid N^-0.5, not paid at all, or led by a
-forward model to what is rare (``low_level="inverse"`` only)."""
+"""Ways to explore: bonus (N/t + 0.001)^-0.5, bonus N^-0.5, none (random actions), or a forward
+model that leads to rare values (``low_level="inverse"`` only)."""

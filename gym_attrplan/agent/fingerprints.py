@@ -1,4 +1,4 @@
-"""Numbers by which equal observations are known again."""
+"""Hashes that identify equal observations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Observations = dict[str, npt.NDArray[Any]]
 
 
 def fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
-    """A number for each row that equal rows share; that others share it is next to impossible."""
+    """Return a number for each row: equal for equal rows, and almost surely different otherwise."""
     total = np.zeros(len(next(iter(observations.values()))), np.uint64)
     for i, (_, rows) in enumerate(sorted(observations.items())):
         raw = np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)
@@ -25,5 +25,5 @@ def fingerprints(observations: Observations) -> npt.NDArray[np.int64]:
 
 
 def stand_for(description: IntArray) -> int:
-    """A number for a description that is no node of a graph."""
+    """Return a number for a description that is not a node of the graph."""
     return int(fingerprints({"": description[None]})[0])

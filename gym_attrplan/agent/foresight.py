@@ -1,4 +1,4 @@
-"""Foresight: the forward model picks actions by where they would lead, and draws its own graph."""
+"""Foresight: choice of actions by the forward model's predictions, and a graph built from them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ Rows = npt.NDArray[np.int64]
 Judge = Callable[[npt.NDArray[np.float32]], tuple[Array, IntArray, Rows]]
 
 MIN_PROB = 0.5
-"""A transition less likely than this is not drawn into the graph."""
+"""Minimum predicted probability of a transition for it to be an edge of the graph."""
 
 N_BEST = 16
+"""Number of the best actions around which further candidates are drawn."""
+
 NEARBY = 0.04
-"""Around so many of the best actions others are drawn, so far off in shares of the range."""
+"""Standard deviation of these candidates, as a share of the action range."""
 
 N_NEIGHBOURS = 15
-"""Number of neighbours in the graph that are aimed at, beside the goal."""
+"""Maximum number of neighbours in the graph that serve as targets, beside the goal."""
 
 MIN_CHANCE = 1e-3
-"""Minimum probability of an outcome for an action to count as a way to it."""
+"""Minimum probability with which an action must lead to a target to be considered for it."""
 
 _CHUNK = 2_048  # states imagined at a time
 
 
 class Choice(NamedTuple):
-    """The best action of each row, where it should lead, that node's number, and its cost."""
+    """The best action of each row, its predicted outcome, that outcome's node, and its cost."""
 
     actions: Array
     vectors: IntArray
@@ -43,12 +45,12 @@ class Choice(NamedTuple):
 
     @property
     def found(self) -> npt.NDArray[np.bool_]:
-        """``(n,)`` whether any action leads on."""
+        """``(n,)`` whether any action leads towards the goal."""
         return np.isfinite(self.costs)
 
 
 class Aims(NamedTuple):
-    """What actions may aim at: ``(n, k, …)`` vectors, which may be partial, nodes and costs."""
+    """Targets of actions: ``(n, k, …)`` vectors, which may be partial, nodes and costs."""
 
     vectors: IntArray
     nodes: Rows
@@ -57,7 +59,7 @@ class Aims(NamedTuple):
     def improve(
         self, costs: npt.NDArray[np.float64], targets: Rows, outcomes: Outcomes
     ) -> tuple[npt.NDArray[np.float64], IntArray, Rows]:
-        """``(n, m)`` costs, vectors and nodes, of the most likely outcomes or of a cheaper aim."""
+        """Return ``(n, m)`` costs, vectors and nodes: of the best target if it costs less."""
         chances = outcomes.chances(self.vectors).astype(np.float64)
         aimed = np.where(chances < np.log(MIN_CHANCE), np.inf, self.costs[:, None] - chances)
         best = aimed.argmin(axis=2)
@@ -71,15 +73,15 @@ class Aims(NamedTuple):
 
 
 class Foresight:
-    """Chooses among actions by what the forward model says they do.
+    """Chooses actions by the forward model's predictions.
 
-    Of a few discrete actions all are considered. Of others some are drawn at random, and as many
-    again around the best of these.
+    A small discrete action space is searched completely. Otherwise candidates are drawn at random,
+    and as many again around the best of them.
 
     Args:
-        model: A fitted forward model, or anything else with its ``foresee`` and ``layout``.
-        n_candidates: How many actions to draw where they cannot be counted.
-        rng: Draws them, except for :meth:`choose`, which has a seed.
+        model: A fitted forward model, or any object with its ``foresee`` and ``layout``.
+        n_candidates: Number of candidates, if actions cannot be enumerated.
+        rng: Generator of the candidates, except in :meth:`choose`, which has a seed.
     """
 
     def __init__(
@@ -96,12 +98,12 @@ class Foresight:
 
     @property
     def draws(self) -> bool:
-        """Whether actions are drawn, there being too many to consider all."""
+        """Whether candidates are drawn because there are too many actions to enumerate."""
         return self._all is None
 
     @property
     def n_actions(self) -> int:
-        """How many actions are considered in a state, at first."""
+        """Number of actions considered in a state at first."""
         return self._n_candidates if self.draws else self.model.layout.n_choices
 
     def choose(
@@ -115,20 +117,20 @@ class Foresight:
         memory: EpisodeMemory | None,
         seed: int = 0,
     ) -> Choice:
-        """For each row the action whose own cost and the way on from where it leads are least.
+        """Choose for each row the action with the lowest cost of itself and of the plan after it.
 
-        An action is judged by its most likely outcome, by its chance to meet the goal at once, and
-        by its chances to lead to the best neighbours in the graph: an action that works once in
-        five times may still be the best.
+        An action is judged by its most probable outcome, by its probability to meet the goal at
+        once, and by its probabilities to reach the best neighbours in the graph. So an action that
+        works once in five times may still be the best.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
             goals: ``(n, n_attributes)``.
-            planner: Knows the way on.
-            envs: ``(n,)`` which environment each row is, for the memory.
-            nodes: ``(n,)`` the rows' nodes, -1 for a vector that is none.
-            memory: What the running episodes make more costly.
-            seed: Of the candidates: the same seed gives the same choice.
+            planner: Gives the cost from each outcome to the goal.
+            envs: ``(n,)`` the environment of each row, for the memory.
+            nodes: ``(n,)`` the rows' nodes, -1 for a vector without a node.
+            memory: Extra costs within the running episodes.
+            seed: Seed of the candidates; the same seed gives the same choice.
         """
         achieved = observations["achieved_goal"]
 
@@ -159,14 +161,14 @@ class Foresight:
         extra: npt.NDArray[np.float64] | None = None,
         seed: int = 0,
     ) -> Choice:
-        """In a single state, the action that leads best along a way, to any description on it.
+        """Choose in a single state the action that leads best to any later description of a course.
 
         Args:
             observations: Key → ``(1, …)`` rows with ``achieved_goal``.
-            course: ``(k, n_attributes)`` the descriptions still to come.
-            step_cost: What each action costs beside its improbability.
-            extra: ``(m,)`` what each action costs more, where actions can be counted.
-            seed: Of the candidates.
+            course: ``(k, n_attributes)`` the remaining descriptions.
+            step_cost: Cost of each action beside its improbability.
+            extra: ``(m,)`` extra cost of each action, if actions can be enumerated.
+            seed: Seed of the candidates.
         """
         left = step_cost * np.arange(len(course), 0, -1.0)
         aims = Aims(course[None], np.full((1, len(course)), -1), left[None])
@@ -180,23 +182,23 @@ class Foresight:
         return self._best(judge, 1, np.random.default_rng(seed))
 
     def _aims(self, goals: IntArray, planner: Planner, nodes: Rows) -> Aims:
-        """The goals themselves, and the neighbours through which the graph would go."""
+        """Return the goals themselves, and the best neighbours in the graph, as targets."""
         index = planner.counts.index
         neighbours, onward = best_neighbours(planner, nodes, goals, N_NEIGHBOURS)
         vectors = index.vectors(np.maximum(neighbours, 0).ravel())
         whole = (goals != FREE).all(axis=1)
         goal_nodes = np.where(whole, index.find(np.where(whole[:, None], goals, 0)), -1)
         targets = np.concatenate([goal_nodes[:, None], neighbours], axis=1)
-        costs = planner.step_cost + np.pad(onward, ((0, 0), (1, 0)))  # at the goal nothing is left
+        costs = planner.step_cost + np.pad(onward, ((0, 0), (1, 0)))  # no cost remains at the goal
         vectors = np.concatenate([goals[:, None], vectors.reshape(*neighbours.shape, -1)], axis=1)
         return Aims(vectors, targets, costs)
 
     def seek(self, observations: Mapping[str, Array], pairs: npt.NDArray[np.float64]) -> Choice:
-        """For each row the action that changes something and is worth most on average.
+        """Choose for each row the action that changes something and has the highest expected bonus.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
-            pairs: What each pair of values is worth, see :meth:`Outcomes.worth`.
+            pairs: The bonus of each pair of values, see :meth:`Outcomes.worth`.
         """
         achieved = observations["achieved_goal"]
 
@@ -209,7 +211,7 @@ class Foresight:
         return self._best(judge, len(achieved), self._rng)
 
     def _best(self, judge: Judge, n: int, rng: np.random.Generator) -> Choice:
-        """The cheapest of all candidates, by a function that judges them."""
+        """Return the candidate with the lowest cost, as given by ``judge``."""
         rows = np.arange(n)
         candidates = self.candidates(n, rng)
         costs, vectors, targets = judge(candidates)
@@ -233,7 +235,7 @@ class Foresight:
     def _costs(
         self, achieved: IntArray, goals: IntArray, outcomes: Outcomes, planner: Planner
     ) -> tuple[npt.NDArray[np.float64], Rows]:
-        """``(n, m)`` what each action and the way on cost, and the nodes they lead to."""
+        """Return ``(n, m)`` costs of actions and the plans after them, and the nodes reached."""
         vectors, probs = outcomes.vectors, outcomes.probs
         n, m, k = vectors.shape
         targets = planner.counts.index.find(vectors.reshape(-1, k)).astype(np.int64).reshape(n, m)
@@ -246,7 +248,7 @@ class Foresight:
         return costs, targets
 
     def candidates(self, n: int, rng: np.random.Generator | None = None) -> npt.NDArray[np.float32]:
-        """Actions as models have them: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
+        """Return actions in the models' form: ``(m, …)`` for all rows, or ``(n, m, …)`` drawn."""
         if self._all is not None:
             return self._all
         rng = self._rng if rng is None else rng
@@ -259,7 +261,7 @@ class Foresight:
         costs: npt.NDArray[np.float64],
         rng: np.random.Generator,
     ) -> npt.NDArray[np.float32]:
-        """As many actions again, near the best of each row."""
+        """Draw as many candidates again, near the best of each row."""
         best = np.argsort(costs, axis=1)[:, :N_BEST]
         rows = np.arange(len(costs))[:, None]
         again = candidates[rows, best].repeat(self._n_candidates // N_BEST, axis=1)
@@ -269,13 +271,13 @@ class Foresight:
         return again
 
     def imagine(self, observations: Mapping[str, Array]) -> TransitionCounts:
-        """The graph of what the model believes possible, as if each had been attempted.
+        """Build the graph of the transitions that the model predicts, as if attempted.
 
-        An edge's attempts are the states with its source's attributes, its successes those of them
-        from which some action leads along it.
+        The attempts of an edge are the states with the attributes of its source. Its successes are
+        those states in which some action leads along it.
 
         Args:
-            observations: Key → ``(n, …)`` states to imagine from, with ``achieved_goal``.
+            observations: Key → ``(n, …)`` states to predict from, with ``achieved_goal``.
         """
         counts = TransitionCounts(self.model.attribute_space)
         achieved = np.asarray(observations["achieved_goal"])
@@ -288,7 +290,7 @@ class Foresight:
         return counts
 
     def _possible(self, rows: Mapping[str, Array]) -> tuple[Rows, IntArray]:
-        """Every outcome that some action makes likely, once: the states' places, the vectors."""
+        """Return every outcome that some action makes probable: rows of the states, and vectors."""
         foreseen = self.model.foresee(rows, self.candidates(len(rows["achieved_goal"])))
         changes = (foreseen.vectors != rows["achieved_goal"][:, None]).any(axis=2)
         state, action = np.nonzero(changes & (foreseen.probs >= MIN_PROB))
@@ -298,7 +300,7 @@ class Foresight:
         return state[first], outcome[first]
 
     def _count_attempts(self, counts: TransitionCounts, achieved: IntArray) -> None:
-        """From every state an attempt at each edge that its attributes have in some state."""
+        """Count an attempt from every state at each edge that starts from its attributes."""
         edges, index = counts.edges(), counts.index
         nodes = index.find(achieved)
         tried = np.bincount(nodes[nodes >= 0], minlength=edges.n_nodes)[edges.source]

@@ -1,4 +1,4 @@
-"""GuardedVecEnv: refuses observations that no network can learn from, before anything sees them."""
+"""GuardedVecEnv: rejects observations that no network can learn from."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gym_attrplan.error import InvalidEnvironment
 Array = npt.NDArray[Any]
 
 LARGEST = np.float32(1e10)
-"""Above it, products of an observation with itself and with its gradient leave float32."""
+"""Maximum absolute value of an observation; larger products overflow float32 in training."""
 
 
 class GuardedVecEnv(VecEnvWrapper):
-    """The environments, with every observation checked.
+    """Wrapper that checks every observation.
 
-    One NaN that reaches a network makes all its weights NaN, and everything learned is lost. A
-    number outside its ``Discrete`` space has no place in a one-hot code.
+    One NaN that reaches a network makes all its weights NaN and destroys everything learned. A
+    number outside its ``Discrete`` space has no one-hot code.
 
     Args:
         venv: The environments; their observation space is a ``Dict``.
-        made_of: The id and arguments that they were made of, if they were.
+        made_of: The id and arguments that they were made from, if any.
     """
 
     def __init__(self, venv: VecEnv, made_of: tuple[str, dict[str, Any]] | None = None) -> None:
@@ -36,7 +36,7 @@ class GuardedVecEnv(VecEnvWrapper):
         self._n_steps = 0
 
     def reset(self) -> VecEnvObs:
-        """Begin new episodes everywhere.
+        """Begin new episodes in all environments.
 
         Raises:
             InvalidEnvironment: If a value is not finite, huge, or outside its ``Discrete`` space.
@@ -68,12 +68,12 @@ class GuardedVecEnv(VecEnvWrapper):
 def check_observations(
     observations: Mapping[str, Array], space: spaces.Dict, who: Callable[[int], str]
 ) -> None:
-    """Hold a batch ``{key: (n, …)}`` to what networks can read.
+    """Check that networks can read a batch ``{key: (n, …)}``.
 
     Args:
         observations: The batch.
-        space: Of a single row.
-        who: From a row's number to the words that the error begins with.
+        space: Space of a single row.
+        who: Function from a row's number to the first words of the error message.
 
     Raises:
         InvalidEnvironment: If a value is not finite, huge, or outside its ``Discrete`` space.
@@ -99,6 +99,6 @@ def check_observations(
         if not fine.all():
             where = tuple(np.argwhere(~fine)[0].tolist())
             raise InvalidEnvironment(
-                f"{who(where[0])} has {key!r}: {part[where].item()}; {rule}. Mend the environment, "
+                f"{who(where[0])} has {key!r}: {part[where].item()}; {rule}. Fix the environment, "
                 "or replace such values with gymnasium.wrappers.TransformObservation."
             )

@@ -1,4 +1,4 @@
-"""ChangeReplayBuffer: in hindsight, what did change was what had been asked for."""
+"""ChangeReplayBuffer: hindsight replay for hops that ask for changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gym_attrplan.attributes import FREE
 
 
 class ChangeReplayBuffer(TerminalHerReplayBuffer):
-    """Relabels a transition to one of the attributes that changed until its segment ended.
+    """Replay buffer that relabels a transition to an attribute that changed later in its segment.
 
-    Where nothing changed, it keeps the goal that it had.
+    If nothing changed, the transition keeps its goal.
     """
 
     def _draw_goals(
@@ -28,7 +28,7 @@ class ChangeReplayBuffer(TerminalHerReplayBuffer):
         goals: npt.NDArray[Any] = self.observations["desired_goal"][
             batch_indices, env_indices
         ].copy()
-        # The largest of random numbers, where something changed, is any of them.
+        # The maximum of random numbers over the changed attributes selects one of them uniformly.
         luck = np.where(here != end, np.random.random_sample(here.shape), -1.0)  # noqa: NPY002  as SB3
         column = luck.argmax(axis=1)
         changed = np.flatnonzero(luck.max(axis=1) >= 0)

@@ -1,4 +1,4 @@
-"""What all environments cut into hops share: goals of their own, and ends judged by hops."""
+"""Common parts of environments that run hops: their own goals and their own ends of episodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-from gym_attrplan.agent.worlds import set_everywhere
+from gym_attrplan.agent.environments import set_everywhere
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment
 
@@ -25,13 +25,13 @@ _JUDGED_HERE = ("compute_reward", "compute_terminated")
 
 @contextmanager
 def endless_goals(venv: VecEnv) -> Iterator[None]:
-    """While training, meeting the environment's own goal does not end an episode."""
+    """Keep episodes from ending when the environment's own goal is met, during training."""
     before = venv.get_attr("terminate_on_success")[0]
     set_everywhere(venv, "terminate_on_success", False)
     try:
         yield
     except BaseException:
-        with suppress(InvalidEnvironment):  # a dead process must not hide what went wrong
+        with suppress(InvalidEnvironment):  # a dead process must not hide the original error
             set_everywhere(venv, "terminate_on_success", before)
         raise
     set_everywhere(venv, "terminate_on_success", before)
@@ -40,7 +40,7 @@ def endless_goals(venv: VecEnv) -> Iterator[None]:
 def last_rows(
     observations: Observations, done: BoolArray, infos: list[Info], key: str
 ) -> npt.NDArray[Any]:
-    """A part of what each environment showed after the step, before any new episode began."""
+    """Return one part of the observations after the step, before automatic resets."""
     rows = observations[key]
     if done.any():
         rows = rows.copy()
@@ -50,31 +50,31 @@ def last_rows(
 
 
 def last_vectors(observations: Observations, done: BoolArray, infos: list[Info]) -> IntArray:
-    """Where each environment stood after the step, before any of them began a new episode."""
+    """Return the descriptions after the step, before automatic resets."""
     return last_rows(observations, done, infos, "achieved_goal")
 
 
 class HopJudge(VecEnvWrapper, ABC):
-    """Environments whose ``compute_reward`` and ``compute_terminated`` speak of hops; for HER."""
+    """Environments whose ``compute_reward`` and ``compute_terminated`` refer to hops; for HER."""
 
     @abstractmethod
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.float32]:
-        """What a step to ``achieved_goal`` pays on a hop to ``desired_goal``."""
+        """Return the reward of a step to ``achieved_goal`` in a hop to ``desired_goal``."""
 
     @abstractmethod
     def compute_terminated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
     ) -> BoolArray:
-        """Whether a hop to ``desired_goal`` ends there."""
+        """Return whether a hop to ``desired_goal`` ends there."""
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether the environments have the attribute, or hops judge it."""
+        """Return whether the environments or this wrapper have the attribute."""
         return attr_name in _JUDGED_HERE or super().has_attr(attr_name)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The environments' attribute, except for what a hop judges differently."""
+        """Return the environments' attribute, unless this wrapper overrides it."""
         if attr_name in _JUDGED_HERE:
             return [getattr(self, attr_name) for _ in self._get_indices(indices)]
         return super().get_attr(attr_name, indices)
@@ -82,7 +82,7 @@ class HopJudge(VecEnvWrapper, ABC):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """The environments' method, except for what a hop judges differently."""
+        """Call the environments' method, unless this wrapper overrides it."""
         if method_name in _JUDGED_HERE:
             answer = getattr(self, method_name)(*args, **kwargs)
             return [answer for _ in self._get_indices(indices)]

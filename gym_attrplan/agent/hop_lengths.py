@@ -1,4 +1,4 @@
-"""HopLengths: how long hops take that work, and what follows from it."""
+"""HopLengths: lengths of successful hops, and the limits that follow from them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_LENGTHS = 4_000
-"""So many of the newest are remembered."""
+"""Maximum number of recent lengths that are remembered."""
 
 _MIN_LENGTHS = 100
 
 
 class HopLengths:
-    """How long the hops took that worked: hop limit and discount follow from it.
+    """Lengths of successful hops, which determine the step limit of hops and the discount.
 
     Args:
-        first_limit: The limit until enough hops have worked.
-        limits: The least and the greatest limit after that.
+        first_limit: Step limit until enough hops have succeeded.
+        limits: Minimum and maximum step limit after that.
 
     Example:
         >>> lengths = HopLengths(first_limit=100, limits=(16, 200))
@@ -34,24 +34,24 @@ class HopLengths:
         self.recent = np.zeros(0)
 
     def add(self, n_steps: npt.NDArray[Any]) -> None:
-        """Note the lengths of hops that worked."""
+        """Add the lengths of successful hops, in steps."""
         self.recent = np.concatenate([self.recent, n_steps])[-MAX_LENGTHS:]
 
     @property
     def mean(self) -> float:
-        """The mean length; infinite while there are too few to say."""
+        """Mean length in steps; infinite while there are too few hops to tell."""
         return float(self.recent.mean()) if len(self.recent) >= _MIN_LENGTHS else np.inf
 
     @property
     def limit(self) -> int:
-        """Steps after which a hop is given up: three times what nine of ten need."""
+        """Step limit of a hop: three times the 90% quantile of the lengths."""
         if len(self.recent) < _MIN_LENGTHS:
             return self._first_limit
         return int(np.clip(3 * np.percentile(self.recent, 90), *self._limits))
 
     @property
     def discount(self) -> float:
-        """γ of a learner: it looks ahead four times as far as hops are long."""
+        """Discount γ of a learner, with a horizon of four mean lengths."""
         if len(self.recent) < _MIN_LENGTHS:
             return 0.99
         return float(np.clip(1.0 - 1.0 / (4.0 * self.mean), 0.9, 0.99))

@@ -1,4 +1,4 @@
-"""HopPolicy: how to go where the navigator points."""
+"""HopPolicy: acts towards the targets that the navigator sets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Observations = dict[str, npt.NDArray[Any]]
 
 
 class HopPolicy:
-    """Acts towards the targets of a journey, with whatever has learned to.
+    """Acts towards the targets of a journey, with the learned policy.
 
     Args:
-        low_level: What hops: an SB3 algorithm or an inverse learner.
-        explorer: What acts where there is nowhere to go.
-        options: Whether actions are sampled, and whether others are tried where one did not help.
-        draw: Whether those are drawn as the policy would, instead of the least tried ones.
+        low_level: The policy that hops: an SB3 algorithm or an inverse learner.
+        explorer: The policy that acts if there is no target.
+        options: Whether actions are sampled, and whether others are tried after a failure.
+        draw: Whether those are sampled from the policy, instead of being the least tried ones.
     """
 
     def __init__(
@@ -38,12 +38,13 @@ class HopPolicy:
     def act(
         self, observations: Observations, journey: Journey, *, deterministic: bool
     ) -> npt.NDArray[Any]:
-        """``(n, …)`` the actions to take.
+        """Return the ``(n, …)`` actions to take.
 
         Args:
             observations: ``{key: (n, …)}``.
-            journey: Where each row is heading; what is tried is noted in it.
-            deterministic: Whether to take the most likely actions, unless the planner samples.
+            journey: The targets of all rows; actions that are tried are recorded in it.
+            deterministic: Whether to take the most probable actions; no effect if
+                ``sample_actions`` is set.
         """
         space: spaces.Space[Any] = self._low_level.action_space
         actions = np.zeros((len(journey.goals), *(space.shape or ())), space.dtype)

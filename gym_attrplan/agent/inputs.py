@@ -1,4 +1,4 @@
-"""What users hand to an agent, in the one form that it works with."""
+"""Conversion of user input to the agent's internal form."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CallbackLike = BaseCallback | list[BaseCallback] | Any | None
 def as_batch(
     observation: Observation, space: AttributeSpace, observation_space: spaces.Dict
 ) -> tuple[Observation, bool]:
-    """One observation or a batch of them as a batch, and whether it was one.
+    """Convert one observation or a batch to a batch; also return whether it was a single one.
 
     Raises:
-        InvalidEnvironment: If it is not what an environment like the agent's gives: other keys or
-            shapes, or a value that is not finite.
-        InvalidGoal: If a vector has another length than the attributes.
+        InvalidEnvironment: If its keys or shapes differ from those of the agent's environments, or
+            a value is not finite.
+        InvalidGoal: If a vector's length differs from the number of attributes.
     """
     if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(
         observation
@@ -57,7 +57,7 @@ def as_batch(
 
 
 def as_callback(callback: CallbackLike) -> BaseCallback:
-    """SB3's several ways to give callbacks, as one callback."""
+    """Convert any form of callbacks that SB3 takes to one callback."""
     if callback is None:
         return CallbackList([])
     if isinstance(callback, list):

@@ -1,4 +1,4 @@
-"""InverseLearner: ``low_level="inverse"``, for environments where an action is a transition."""
+"""InverseLearner: ``low_level="inverse"``, for environments with one transition per action."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Observations = dict[str, npt.NDArray[Any]]
 
 
 class InverseLearner(Actor):
-    """π by supervision: fits an inverse and a forward model, then attempts the hops it is given.
+    """Supervised hop policy: fits an inverse and a forward model, and attempts hops.
 
-    Exploring fills the examples. When hopping begins π is fitted to them; its attempts then tell
-    how often it arrives, and are examples for the forward model, which is fitted last. Where all
-    that is seen is plain numbers, so is a model of what is seen next.
+    Exploration provides the examples. π is fitted to them when hopping begins. Its attempts then
+    measure the success probabilities, and are further examples for the forward model, which is
+    fitted last. If observations are plain numbers, a model of the next observation is fitted too.
 
     Args:
-        venv: Environments cut into hops.
+        venv: Environments that run hops.
         space: The attributes.
-        examples: What actions did.
-        action_choices: How many numbers at the front of a box are scores of choices.
-        seed: Of the models.
-        device: Of the models.
-        n_features: Length of the features of images and words.
+        examples: Buffer of the effects of actions.
+        action_choices: Number of choice scores at the front of a ``Box`` action.
+        seed: Seed of the models.
+        device: Device of the models.
+        n_features: Number of features of images and words.
         inverse_arch: Hidden layers of the inverse model.
         forward_arch: Hidden layers of the forward model.
         settings: Fields of :class:`~gym_attrplan.models.fitting.FitSettings`.
@@ -59,7 +59,7 @@ class InverseLearner(Actor):
     ) -> None:
         super().__init__(venv)
         self.examples = examples
-        FitSettings(**settings)  # what is wrong with them is said now
+        FitSettings(**settings)  # errors are raised now
         self._settings = settings
         common: dict[str, Any] = {"action_choices": action_choices, "n_features": n_features}
         common |= {"device": device, "seed": seed or 0}
@@ -75,14 +75,14 @@ class InverseLearner(Actor):
         log_interval: int | None = 1,
         **unused: Any,
     ) -> InverseLearner:
-        """Fit π, if examples have doubled since it was; then attempt hops for so many steps."""
+        """Fit π if the examples have doubled since its last fit, then attempt hops."""
         if len(self.examples) >= 2 * int(self.inverse.n_examples):
             self.inverse.fit(self.examples.examples, **self._settings, logger=self.logger)
         super().learn(total_timesteps, callback, log_interval)
         return self
 
     def fit_forward(self, **settings: Any) -> None:
-        """Fit the forward model to all examples, if it has not been to more: a loaded one has.
+        """Fit the forward model to all examples, unless it was already fitted to at least as many.
 
         Args:
             settings: Fields of :class:`~gym_attrplan.models.fitting.FitSettings` to change.
@@ -91,7 +91,7 @@ class InverseLearner(Actor):
             self.forward.fit(self.examples.examples, **(self._settings | settings))
 
     def fit_next_state(self) -> None:
-        """Fit the model of what is seen next, if there is one and more to learn from."""
+        """Fit the model of the next observation, if there is one and it has new examples."""
         followed = self.examples.followed
         if self.next_state is None or followed is None:
             return
@@ -105,11 +105,11 @@ class InverseLearner(Actor):
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], None]:
-        """Actions towards ``desired_goal``, one for each row."""
+        """Return actions towards ``desired_goal``, one for each row."""
         return self.inverse.predict(observation, deterministic=deterministic), None
 
     def log_probs(self, observations: Observations) -> npt.NDArray[np.float64]:
-        """``(n, n_actions)`` of discrete actions."""
+        """Return ``(n, n_actions)`` log probabilities of discrete actions."""
         assert isinstance(self.action_space, spaces.Discrete)
         logits: npt.NDArray[np.float64] = (
             self.inverse.distribution(observations).choice_logits.double().numpy()
@@ -120,11 +120,11 @@ class InverseLearner(Actor):
         return self.predict(observations, deterministic=True)[0]
 
     def get_parameters(self) -> dict[str, Any]:
-        """The weights of the models, as SB3's algorithms give theirs."""
+        """Return the weights of the models, in the form of SB3's algorithms."""
         return {name: model.state_dict() for name, model in self._models().items()}
 
     def set_parameters(self, weights: dict[str, Any], exact_match: bool = True) -> None:
-        """Take weights that :meth:`get_parameters` gave."""
+        """Set the weights that :meth:`get_parameters` returned."""
         for name, model in self._models().items():
             model.load_state_dict(weights[name], strict=exact_match)
 

@@ -1,4 +1,4 @@
-"""Journey: where every environment of a batch is on its way."""
+"""Journey: the progress of every environment of a batch along its plan."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass
 class Journey:
-    """Where every environment of a batch is on its way: what ``predict`` hands out as ``state``.
+    """Progress of every environment of a batch along its plan: the ``state`` of ``predict``.
 
     Attributes:
-        goals: ``(n, n_attributes)`` what was asked for.
-        starts: Where the running hops began.
-        targets: Where they head.
-        edges: ``(n, 2)`` the same as nodes of the graph; -1 for a vector that is none.
-        n_steps: ``(n,)`` steps on the running hop.
-        lost: Where no plan leads on, and the explorer acts.
-        foreseen: Where the forward model has chosen an action.
+        goals: ``(n, n_attributes)`` the goals.
+        starts: Descriptions at the start of the running hops.
+        targets: Targets of the running hops.
+        edges: ``(n, 2)`` starts and targets as nodes of the graph; -1 for a vector without a node.
+        n_steps: ``(n,)`` steps of the running hop so far.
+        lost: Whether there is no plan, so that the explorer acts.
+        foreseen: Whether the forward model has chosen an action.
         actions: ``(n, …)`` those actions; None without a forward model.
-        next_best: Environment → what it heads for, its goal being out of reach.
-        courses: Environment → the descriptions that it means to pass through, imagined ahead.
-        trail: Where they have come from.
-        memory: What this episode made more costly.
-        tries: Which actions it tried where.
-        n_pushes: Steps in which some environment's actions were drawn: a hop tried again, or lost.
-        n_choices: Times that the forward model has chosen: the seed of its candidates.
-        asked: The set of descriptions that ``goals`` were chosen from; None for the
-            observations' own goals.
+        next_best: Environment → its substitute goal, if its goal is out of reach.
+        courses: Environment → the descriptions of its imagined plan.
+        trail: The previous descriptions.
+        memory: Extra costs within the episodes.
+        tries: Counts of the actions tried within the episodes.
+        n_pushes: Number of steps in which some action was sampled, after a failure or when lost.
+        n_choices: Number of choices of the forward model: the seed of its candidates.
+        asked: The goal set that ``goals`` were chosen from; None for the goals of the
+            observations.
     """
 
     goals: IntArray
@@ -59,7 +59,7 @@ class Journey:
     asked: GoalSet | None = None
 
     @classmethod
-    def go_on(
+    def resume(
         cls,
         journey: Journey | None,
         achieved: IntArray,
@@ -67,38 +67,38 @@ class Journey:
         new_episode: BoolArray,
         retry_cost: float,
     ) -> tuple[Journey, BoolArray]:
-        """A journey to be changed, and ``(n,)`` where something new is asked for.
+        """Return a journey to be changed, and ``(n,)`` whether each environment has a new goal.
 
         Args:
-            journey: The last one, which is left as it is: the same state given again has the same
-                answer. None, or one of another number of environments, begins anew.
-            achieved: ``(n, n_attributes)`` where the environments are.
-            goals: ``(n, n_attributes)`` what is asked for now.
-            new_episode: ``(n,)`` where an episode has just begun.
-            retry_cost: What an action costs for each time it was tried.
+            journey: The last journey, which is not changed, so that the same state always has the
+                same answer. None, or a different number of environments, starts a new journey.
+            achieved: ``(n, n_attributes)`` the current descriptions.
+            goals: ``(n, n_attributes)`` the current goals.
+            new_episode: ``(n,)`` whether an episode has just begun.
+            retry_cost: Extra cost of an action for each time it was tried.
         """
         if journey is None or len(journey.goals) != len(goals):
             return cls.begin(achieved, goals, retry_cost), np.ones(len(goals), np.bool_)
-        asked_anew = new_episode | (goals != journey.goals).any(axis=1)
+        new_goal = new_episode | (goals != journey.goals).any(axis=1)
         journey = copy.deepcopy(journey)
-        journey.trail.go_on(achieved, new_episode)
-        if asked_anew.any():
-            rows = np.flatnonzero(asked_anew)
+        journey.trail.update(achieved, new_episode)
+        if new_goal.any():
+            rows = np.flatnonzero(new_goal)
             journey.memory.reset(rows)
             journey.tries.reset(rows)
             for row in rows.tolist():
                 journey.next_best.pop(row, None)
                 journey.courses.pop(row, None)
-        return journey, asked_anew
+        return journey, new_goal
 
     def begin_hops(self, rows: npt.NDArray[np.int64], starts: IntArray, goals: IntArray) -> None:
-        """Have a hop begin in each of the rows."""
+        """Begin a hop in each of the rows."""
         self.starts[rows], self.goals[rows] = starts[rows], goals[rows]
         self.n_steps[rows] = 1
 
     @classmethod
     def begin(cls, achieved: IntArray, goals: IntArray, retry_cost: float) -> Journey:
-        """Nobody has moved yet."""
+        """Create the journey at the start, before any step."""
         n = len(goals)
         return cls(
             goals=goals.copy(),

@@ -1,4 +1,4 @@
-"""Whether environments are of the kind an agent was made for; what differs, by name."""
+"""Comparison of environments with those that an agent was made for."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gym_attrplan.wrappers.observation import GOAL_KEYS
 from gym_attrplan.wrappers.origin import Origin
 
 _SHOWN = 6
-"""Differences named in one message; of more it says how many."""
+"""Maximum number of differences named in one message; of others only the number is given."""
 
 Kind = tuple[AttributeSpace, spaces.Dict, spaces.Space[Any]]
-"""Attributes, observations and actions of one environment."""
+"""Attribute, observation and action space of one environment."""
 
 
 def check_same_kind(mine: Kind, theirs: Kind) -> None:
-    """Hold an environment to what an agent was made for.
+    """Check that an environment has the spaces that an agent was made for.
 
     Args:
-        mine: What the agent was made for.
-        theirs: What the environment has.
+        mine: The spaces of the agent.
+        theirs: The spaces of the environment.
 
     Raises:
         InvalidEnvironment: If they differ; the message says in which attributes, observation keys
@@ -47,7 +47,7 @@ def check_same_kind(mine: Kind, theirs: Kind) -> None:
 
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """What another mapping has more, less, or otherwise, in words.
+    """Return the missing, additional and different entries of another mapping, in words.
 
     Example:
         >>> differences({"key": 2, "door": 2}, {"door": 3, "lamp": 2})
@@ -64,7 +64,7 @@ def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]
 
 
 def origin_advice(trained: Origin | None, now: Origin | None) -> list[str]:
-    """What to say to who uses an agent in an environment made otherwise than that of its training.
+    """Return advice if an agent's environment was made differently from that of its training.
 
     Example:
         >>> one, other = ({"id": "Lake-v1", "kwargs": {"slippery": one}} for one in (False, True))
@@ -82,7 +82,7 @@ def origin_advice(trained: Origin | None, now: Origin | None) -> list[str]:
 
 
 def _seen(space: spaces.Dict) -> dict[str, Any]:
-    """The observation's own keys: the goal keys differ wherever attributes do."""
+    """Return the observation's own parts; the goal keys differ if the attributes do."""
     return {key: part for key, part in space.spaces.items() if key not in GOAL_KEYS}
 
 

@@ -1,4 +1,4 @@
-"""Learned: everything an agent needs to go on learning, as plain data."""
+"""Learned: the state of an agent's training as plain data, from which training resumes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Tensors = dict[str, torch.Tensor]
 Arrays = dict[str, npt.NDArray[Any]]
 
 EXPERIENCE = ("attempts", "examples", "replay_buffer")
-"""What was experienced, which a file may leave out; everything else is always kept."""
+"""Parts of the experience that a file may leave out; everything else is always saved."""
 
 _CLOCKS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
-"""What SB3's learners count: schedules, target updates and delayed updates go by it."""
+"""Counters of SB3's learners, which control schedules, target updates and delayed updates."""
 
 
 class Learner(Protocol):
-    """What is kept of an agent."""
+    """Protocol of an agent: the parts that are saved."""
 
     num_timesteps: int
     steps_done: dict[str, int]
@@ -58,22 +58,22 @@ class Learner(Protocol):
     normalization: Arrays | None
 
     def new_success_model(self) -> SuccessModel:
-        """A success model that knows nothing yet."""
+        """Return an untrained success model."""
 
     def get_vec_normalize_env(self) -> VecNormalize | None:
-        """The wrapper that normalises observations, if there is one."""
+        """Return the wrapper that normalises observations, if there is one."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What an agent has learned and experienced, and where its clocks and random draws stand.
+    """Everything that an agent has learned and experienced, with its counters and random state.
 
     Attributes:
-        progress: Clocks and the random state, as values that JSON takes.
+        progress: Counters and random state, as JSON values.
         skeleton: Networks and optimisers, with a name in place of each tensor.
         tensors: Name → tensor.
         arrays: ``counts``, ``outcomes``, ``practice``, ``hop_model``, ``imagined``,
-            ``normalization`` and what of :data:`EXPERIENCE` there is, each name → array.
+            ``normalization`` and the available parts of :data:`EXPERIENCE`, each name → array.
     """
 
     progress: dict[str, Any]
@@ -83,7 +83,7 @@ class Learned:
 
     @classmethod
     def by(cls, agent: Learner, include: Collection[str] = EXPERIENCE) -> Learned:
-        """What the agent has learned, with those parts of its experience that ``include`` names."""
+        """Collect what the agent has learned, with the parts of its experience in ``include``."""
         progress = {
             "num_timesteps": agent.num_timesteps,
             "steps_done": dict(agent.steps_done),
@@ -106,10 +106,10 @@ class Learned:
         return cls(progress, skeleton, tensors, arrays)
 
     def give_to(self, agent: Learner) -> None:
-        """Have an agent of the same kind go on from here.
+        """Restore this state in an agent of the same kind.
 
         Raises:
-            InvalidArchive: If this is not of an agent of that kind.
+            InvalidArchive: If this is not the state of such an agent.
         """
         for name, part in _counted(agent).items():
             part.restore(self.arrays[name])
@@ -126,7 +126,7 @@ class Learned:
         agent.steps_practised = whole_number(self.progress.get("steps_practised", 0))
         agent.rng.bit_generator.state = self.progress["random_state"]
         if agent.rng.bit_generator.state != self.progress["random_state"]:
-            raise InvalidArchive("the random state is none: NumPy would change it.")
+            raise InvalidArchive("the random state is not valid: NumPy would change it.")
         for name, model in _models(agent).items():
             _set_clocks(model, self.progress["clocks"][name])
         for name, part in _experience(agent).items():
@@ -137,7 +137,7 @@ class Learned:
 
 
 def _counted(agent: Learner) -> dict[str, Any]:
-    """What the agent plans with and practises by."""
+    """Return the tables that the agent plans and practises with."""
     if not isinstance(agent.hops, PracticeVecEnv):
         return {"counts": agent.counts}
     return {"counts": agent.counts, "outcomes": agent.outcomes, "practice": agent.hops}
@@ -161,7 +161,7 @@ def _set_clocks(model: Any, clocks: dict[str, Any]) -> None:
 
 
 def _experience(agent: Learner) -> dict[str, Any]:
-    """The buffers that the agent has."""
+    """Return the agent's buffers."""
     parts = {
         "attempts": agent.attempts,
         "examples": agent.examples,
@@ -174,7 +174,7 @@ def _experience(agent: Learner) -> dict[str, Any]:
 
 
 def _weights_of(agent: Learner) -> dict[str, Any]:
-    """Everything that networks and optimisers hold."""
+    """Return the state of all networks and optimisers."""
     weights: dict[str, Any] = {}
     for name, model in _models(agent).items():
         if hasattr(model, "get_parameters"):
@@ -185,7 +185,7 @@ def _weights_of(agent: Learner) -> dict[str, Any]:
 
 
 def _variables(model: Any) -> dict[str, torch.Tensor]:
-    """Tensors that SB3 keeps beside its networks, such as SAC's weight of entropy."""
+    """Return the tensors that SB3 keeps beside its networks, such as SAC's entropy coefficient."""
     names = model._get_torch_save_params()[1] if isinstance(model, BaseAlgorithm) else []
     return {name: getattr(model, name).detach() for name in names}
 
@@ -205,7 +205,7 @@ def _give_weights(agent: Learner, weights: dict[str, Any]) -> None:
 
 
 def _check_parameters(model: Any, given: Any, name: str) -> None:
-    """Hold parameters to a model's own; given a text, SB3 would open the file of that name."""
+    """Check parameters against the model's own; SB3 would open a file if given a string."""
     own = model.get_parameters()
     if not isinstance(given, dict) or set(given) != set(own):
         raise InvalidArchive(f"{name} has other parts than {sorted(own)}.")
@@ -218,9 +218,9 @@ def _check_parameters(model: Any, given: Any, name: str) -> None:
 
 
 def _take_apart(value: Any, path: str, tensors: Tensors, known: dict[Any, str]) -> Any:
-    """A nested value as JSON, with its tensors put aside under their paths.
+    """Convert a nested value to JSON, with its tensors stored under their paths.
 
-    SB3 lists the trunk that actor and critic share three times over; it is put aside once.
+    SB3 lists the trunk that actor and critic share three times; it is stored once.
     """
     if isinstance(value, torch.Tensor):
         place = (value.data_ptr(), value.shape, value.dtype) if value.numel() else path
@@ -250,7 +250,7 @@ def _put_together(value: Any, tensors: Tensors) -> Any:
 
 
 def _replayed(buffer: ReplayBuffer) -> Arrays:
-    """An SB3 replay buffer as arrays, without the rows that are still empty."""
+    """Convert an SB3 replay buffer to arrays, without empty rows."""
     n_rows = buffer.buffer_size if buffer.full else buffer.pos
     filled = {
         name: array[:n_rows] if len(array) == buffer.buffer_size else array
@@ -260,7 +260,7 @@ def _replayed(buffer: ReplayBuffer) -> Arrays:
 
 
 def _replay(buffer: ReplayBuffer, arrays: Arrays) -> None:
-    """Fill an SB3 replay buffer with what :func:`_replayed` gave."""
+    """Fill an SB3 replay buffer with the arrays of :func:`_replayed`."""
     columns = _columns(buffer)
     n_envs = arrays["rewards"].shape[1]
     if n_envs != buffer.n_envs:
@@ -285,7 +285,7 @@ def _replay(buffer: ReplayBuffer, arrays: Arrays) -> None:
 
 
 def _columns(buffer: ReplayBuffer) -> Arrays:
-    """The arrays of an SB3 replay buffer; infos, which are objects, are not kept."""
+    """Return the arrays of an SB3 replay buffer; infos, which are objects, are not saved."""
     columns: Arrays = {}
     for name, value in vars(buffer).items():
         parts = value if isinstance(value, dict) else {"": value}
@@ -299,7 +299,7 @@ def _columns(buffer: ReplayBuffer) -> Arrays:
 
 
 def normalization_of(agent: Learner) -> Arrays | None:
-    """The statistics of the agent's ``VecNormalize``, or those that wait for one."""
+    """Return the statistics of the agent's ``VecNormalize``, or those kept for a later one."""
     venv = agent.get_vec_normalize_env()
     if venv is None:
         return agent.normalization
@@ -311,7 +311,7 @@ def normalization_of(agent: Learner) -> Arrays | None:
 
 
 def _normalize(agent: Learner, arrays: Arrays | None) -> None:
-    """Give statistics to the agent's ``VecNormalize``; without one they wait for it."""
+    """Set the statistics of the agent's ``VecNormalize``; without one they are kept for later."""
     agent.normalization = arrays
     venv = agent.get_vec_normalize_env()
     if venv is None or arrays is None:

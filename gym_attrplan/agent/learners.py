@@ -1,4 +1,4 @@
-"""What can learn to hop: SB3's algorithms and policies by name, and which are refused."""
+"""Algorithms and policies by name, and the unsupported ones."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ UNSUPPORTED = {
     "MaskablePPO": "its action masks would be ignored",
     "RecurrentPPO": "hops keep no memory between steps",
 }
-"""Algorithms by class name, of sb3-contrib or derived from it, and why they are refused."""
+"""Unsupported algorithms by class name (also of derived classes), with the reason."""
 
 POLICIES: dict[str, type[BasePolicy]] = {"UnitPolicy": UnitPolicy}
 """Policies that SB3 does not know by name."""
 
 
 def find_algorithm(algorithm: str | type[BaseAlgorithm]) -> Algorithm:
-    """An SB3 algorithm by class or by name, or the inverse learner by its name.
+    """Return an SB3 algorithm by class or by name, or the inverse learner by its name.
 
     Raises:
         InvalidOption: If there is none of that name, or it is not supported.

@@ -1,4 +1,4 @@
-"""Log: recorded episodes, in the forms that people have them, as an agent learns from them."""
+"""Log: recorded episodes in several common formats, from which an agent learns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Parts: TypeAlias = dict[str, Array]
 Describe: TypeAlias = Callable[[Any], Any]
 
 ENDS = ("terminals", "terminations", "timeouts", "truncations", "dones")
-"""What an array may be called that says where episodes end."""
+"""Names of an array that marks the ends of episodes."""
 
 FORMS = (
     "an npz file or a mapping with 'observations', 'actions' and 'terminals'; a list of episodes, "
@@ -36,8 +36,8 @@ class Episode:
 
     Args:
         observations: Key → ``(n_states, …)``.
-        actions: ``(n_states - 1, …)`` or ``(n_states, …)``; the last of those leads nowhere.
-        attributes: ``(n_states, n_attributes)``; None where they have to be read from the states.
+        actions: ``(n_states - 1, …)`` or ``(n_states, …)``; in the latter the last is ignored.
+        attributes: ``(n_states, n_attributes)``; None if they have to be computed.
     """
 
     observations: Parts
@@ -50,9 +50,8 @@ class Log:
     """Recorded episodes, one after another.
 
     Attributes:
-        observations: Key → ``(n, …)`` what was seen.
-        actions: ``(n, …)`` what was done then; in the last state of an episode, nothing that
-            counts.
+        observations: Key → ``(n, …)`` observations.
+        actions: ``(n, …)`` actions; those of the last states of episodes have no meaning.
         attributes: ``(n, n_attributes)`` descriptions of the states.
         last: ``(n,)`` whether a state is the last of its episode.
     """
@@ -75,20 +74,20 @@ class Log:
         attribute_space: AttributeSpace,
         describe: Describe | None = None,
     ) -> Log:
-        """A log from one of the :data:`FORMS`.
+        """Read a log from one of the :data:`FORMS`.
 
         Args:
             source: The recorded episodes.
-            observation_space: What the agent sees.
-            action_space: What it can do.
-            attribute_space: What descriptions are made of.
+            observation_space: The agent's observation space.
+            action_space: The agent's action space.
+            attribute_space: The attributes.
             describe: ``(n, …)`` observations of an episode → ``(n, n_attributes)`` descriptions,
-                such as a detector's ``predict``; None where the log holds them, as ``attributes``
+                such as a detector's ``predict``; None if the log contains them, as ``attributes``
                 or as ``achieved_goal`` of the observations.
 
         Raises:
-            InvalidAttributes: If a description does not belong to the attributes.
-            InvalidData: If it is none of the forms, has no attributes, or an episode has other
+            InvalidAttributes: If a description does not fit the attributes.
+            InvalidData: If the format is unknown, there are no attributes, or an episode has other
                 spaces, numbers that are not finite, or a single state.
         """
         seen = {key: one for key, one in observation_space.items() if key not in GOAL_KEYS}
@@ -118,7 +117,7 @@ class Log:
 
 
 def episodes(source: Any) -> Iterable[Episode]:
-    """The episodes of a log, whatever form it has.
+    """Return the episodes of a log in any of the formats.
 
     Raises:
         InvalidData: If it has none of the :data:`FORMS`.
@@ -146,11 +145,11 @@ def _read_npz(file: Path) -> dict[str, Array]:
         with np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
     except (OSError, ValueError, TypeError) as error:
-        raise InvalidData(f"{file} is no npz file of plain arrays: {error}.") from error
+        raise InvalidData(f"{file} is not an npz file of plain arrays: {error}.") from error
 
 
 def _of_flat(arrays: Mapping[str, Any]) -> Iterator[Episode]:
-    """Episodes one after another in the same arrays, with an array that says where they end."""
+    """Yield episodes stored one after another in the same arrays, split at the marked ends."""
     whole = _of_mapping(arrays, "the log")
     after = _parts(arrays["next_observations"]) if "next_observations" in arrays else {}
     ends = [np.asarray(arrays[name], np.bool_).ravel() for name in ENDS if name in arrays]
@@ -169,7 +168,7 @@ def _of_flat(arrays: Mapping[str, Any]) -> Iterator[Episode]:
         rows = slice(start, stop)
         described = None if whole.attributes is None else whole.attributes[rows]
         seen = {key: part[rows] for key, part in whole.observations.items()}
-        if described is None and after.keys() >= seen.keys():  # where the episode ended, too
+        if described is None and after.keys() >= seen.keys():  # also the final state of the episode
             ended = {key: after[key][stop - 1 : stop] for key in seen}
             seen = {key: np.concatenate([part, ended[key]]) for key, part in seen.items()}
         yield Episode(seen, whole.actions[rows], described)
@@ -185,7 +184,7 @@ def _of_mapping(arrays: Mapping[str, Any], place: str) -> Episode:
 
 
 def _of_buffer(buffer: ReplayBuffer) -> Iterator[Episode]:
-    """What is in a replay buffer, environment by environment, the oldest step first."""
+    """Yield the episodes of a replay buffer, environment by environment, the oldest step first."""
     if buffer.optimize_memory_usage:
         raise InvalidData(
             "a replay buffer with optimize_memory_usage=True does not hold where episodes ended. "
@@ -204,7 +203,7 @@ def _of_buffer(buffer: ReplayBuffer) -> Iterator[Episode]:
                     key: np.concatenate([seen[key][rows, env], after[key][rows[-1:], env]])
                     for key in seen
                 }
-                shape = buffer.action_space.shape or ()  # a number is kept as an array of one
+                shape = buffer.action_space.shape or ()  # SB3 keeps a number as an array of one
                 yield Episode(both, buffer.actions[rows, env].reshape(len(rows), *shape))
 
 
@@ -220,7 +219,7 @@ def _parts(observations: Any) -> Parts:
 def _checked_observations(
     episode: Episode, seen: Mapping[str, spaces.Space[Any]], place: str
 ) -> Parts:
-    """What the agent sees of an episode, as its space has it."""
+    """Return the parts of an episode's observations that the agent uses, in its space's types."""
     checked: Parts = {}
     n_states = {len(part) for part in episode.observations.values()}
     if len(n_states) != 1:
@@ -244,7 +243,7 @@ def _checked_observations(
 
 
 def _checked_actions(actions: Array, space: spaces.Space[Any], n_states: int, place: str) -> Array:
-    """``(n_states, …)`` actions; where the last state has none, a first one stands for it."""
+    """Return ``(n_states, …)`` actions; if the last state has none, the first action fills in."""
     if len(actions) not in (n_states - 1, n_states):
         raise InvalidData(
             f"{place} has {len(actions)} actions for {n_states} states; it has one for each state, "
@@ -289,7 +288,7 @@ def _described(
 
 
 def _cast(values: Array, dtype: Any, name: str, place: str) -> Array:
-    """Values as a space has them; what would become another number is refused."""
+    """Convert values to a dtype; refuse if that would change a number."""
     cast = values.astype(dtype, copy=False)
     if cast.dtype.kind != "f":
         same = np.asarray(cast == values).reshape(len(values), -1).all(axis=1)
@@ -302,7 +301,7 @@ def _cast(values: Array, dtype: Any, name: str, place: str) -> Array:
 
 
 def _are_of(space: spaces.Space[Any], actions: Array) -> npt.NDArray[np.bool_]:
-    """``(n,)`` which actions belong to a space."""
+    """Return ``(n,)`` whether each action belongs to a space."""
     if isinstance(space, spaces.Box):
         within = np.asarray((actions >= space.low) & (actions <= space.high))
         return np.asarray(within.reshape(len(actions), -1).all(axis=1))

@@ -1,4 +1,4 @@
-"""Lookahead: ways to a goal through states that nobody has seen, imagined action by action."""
+"""Lookahead: plans through states that were never seen, predicted action by action."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 WIDTH = 128
-"""Maximum number of imagined states of a layer."""
+"""Maximum number of predicted states that are expanded at each depth."""
 
 MAX_OUTCOMES = 8_192
-"""Maximum number of actions that a layer's states are imagined with, together."""
+"""Maximum number of outcomes that are predicted at each depth."""
 
 PATIENCE = 5
-"""Number of layers that come no nearer to the goal after which a search ends."""
+"""Maximum number of further actions without progress towards the goal, before a search ends."""
 
 MIN_PROB = 0.1
-"""Minimum probability of an imagined transition."""
+"""Minimum probability of an outcome for it to be expanded."""
 
 
 class Course(NamedTuple):
-    """Descriptions to pass through, one action each.
+    """Sequence of descriptions, one action apart.
 
     Attributes:
-        vectors: ``(n, n_attributes)``, without the one at hand.
-        probs: ``(n,)`` how likely each is to come after the one before.
+        vectors: ``(n, n_attributes)``, without the current one.
+        probs: ``(n,)`` probability of each, given the one before.
         reached: Whether the last one meets the goal.
     """
 
@@ -44,12 +44,12 @@ class Course(NamedTuple):
     reached: bool
 
     def cost(self, step_cost: float) -> float:
-        """-log of its probability, and ``step_cost`` for each action."""
+        """Return -log of its probability, plus ``step_cost`` for each action."""
         return float(step_cost * len(self.probs) - np.log(self.probs).sum())
 
 
 class _Layer(NamedTuple):
-    """States that are as many actions away: ``(n, …)`` each, and where each came from."""
+    """States at the same number of actions: ``(n, …)`` each, and the index of each one's parent."""
 
     states: dict[str, Array]
     vectors: IntArray
@@ -58,15 +58,15 @@ class _Layer(NamedTuple):
 
 
 class Lookahead:
-    """Searches with two models: where actions lead, and what would be seen there.
+    """Beam search with two models: of the outcomes of actions, and of the next observation.
 
-    Layer by layer it goes on from the states that miss least of the goal: an attribute that is
-    still wrong weighs as much as a chance of 1/e.
+    Layer by layer it expands the states with the most attributes of the goal: each attribute
+    that is still wrong weighs as much as a probability of 1/e.
 
     Args:
-        foresight: Knows what actions do to the attributes.
-        model: Knows what is seen after them; fitted.
-        max_seconds: How long a search may take.
+        foresight: Predicts the effects of actions on the attributes.
+        model: A fitted model of the next observation.
+        max_seconds: Time limit of a search, in seconds.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Lookahead:
         banned: npt.NDArray[np.bool_] | None = None,
         seed: int = 0,
     ) -> Course:
-        """The way to the goal, or to the nearest that was found in time.
+        """Search a course to the goal, or to the nearest description found in time.
 
         Args:
-            observation: Key → ``(1, …)`` the state at hand, with ``achieved_goal``.
+            observation: Key → ``(1, …)`` the current state, with ``achieved_goal``.
             goal: ``(n_attributes,)``.
-            step_cost: What each action costs beside its improbability.
-            max_cost: Ways that cost as much are not looked for: one such is known.
-            banned: ``(m,)`` which actions shall not come first, where actions can be counted.
-            seed: Of the actions to consider, where they cannot: the same seed, the same answer.
+            step_cost: Cost of each action besides its improbability.
+            max_cost: Cost that a course must stay below, such as that of a known plan.
+            banned: ``(m,)`` whether each action must not come first, if actions can be enumerated.
+            seed: Seed of the candidates, if they cannot; the same seed gives the same answer.
         """
         rng = np.random.default_rng(seed)
         stop = time.monotonic() + self.max_seconds
@@ -114,7 +114,7 @@ class Lookahead:
             layers.append(layer)
             known = np.concatenate([known, self._keys(layer.vectors)])
             misses = self._misses(layer.vectors, goal)
-            if misses.min() < best:  # of those that miss as little, the most probable
+            if misses.min() < best:  # of those that miss equally many, the most probable
                 best = misses.min()
                 nearest = len(layers) - 1, int(np.lexsort([layer.costs, misses])[0])
         return _course(layers, *nearest, reached=not best)
@@ -129,7 +129,7 @@ class Lookahead:
         *,
         limit: float,
     ) -> _Layer:
-        """The best of what single actions lead to, as far as it costs less than the limit."""
+        """Return the best states that single actions lead to at less than the limit's cost."""
         rows = {**layer.states, "achieved_goal": layer.vectors}
         candidates = self.foresight.candidates(len(layer.vectors), rng)
         foreseen = self.foresight.model.foresee(rows, candidates)
@@ -139,7 +139,7 @@ class Lookahead:
             possible &= ~banned
         parents, actions = np.nonzero(possible)
         vectors, costs = foreseen.vectors[parents, actions], costs[parents, actions]
-        order = np.argsort(costs, kind="stable")  # of those alike the most probable stays
+        order = np.argsort(costs, kind="stable")  # of equal descriptions the most probable stays
         keys, first = np.unique(self._keys(vectors[order]), return_index=True)
         kept = order[first[~np.isin(keys, known)]]
         score = costs[kept] + self._misses(vectors[kept], goal)
@@ -151,19 +151,19 @@ class Lookahead:
         return _Layer(states, vectors[kept], costs[kept], parents)
 
     def _misses(self, vectors: IntArray, goal: IntArray) -> Rows:
-        """``(n,)`` how many attributes are not as wanted."""
+        """Return ``(n,)`` numbers of attributes that differ from the goal."""
         missing: Rows = ((vectors != goal) & (goal != FREE)).sum(axis=1)
         return missing
 
     def _keys(self, vectors: IntArray) -> npt.NDArray[np.void]:
-        """``(n,)`` a value for each description, the same for the same."""
+        """Return ``(n,)`` keys, equal for equal descriptions."""
         packed = np.ascontiguousarray(self._layout.pack(vectors))
         keys: npt.NDArray[np.void] = packed.view(f"V{packed.shape[1] * 8}")[:, 0]
         return keys
 
 
 def _course(layers: list[_Layer], depth: int, row: int, *, reached: bool) -> Course:
-    """The way to a row of a layer."""
+    """Return the course to a row of a layer."""
     rows = [row]
     for layer in reversed(layers[1 : depth + 1]):
         rows.append(int(layer.parents[rows[-1]]))

@@ -1,4 +1,4 @@
-"""The SB3 algorithms inside the agent: which, with what defaults, and for which action spaces."""
+"""The SB3 algorithms inside the agent: choice, defaults and supported action spaces."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from gym_attrplan.models.fitting import FitSettings
 from gym_attrplan.models.networks import holds_words
 
 _POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
-"""What algorithms are given first, and options cannot change."""
+"""Positional arguments of algorithms, which options cannot change."""
 
 _ROLLOUT = 16_384
-"""Steps between two updates when there are many environments: large batches make SB3 fast."""
+"""Number of steps between two updates with many environments: large batches make SB3 fast."""
 
 _ADAM = {"eps": 1e-5, "fused": True}
-"""SB3's Adam for actors and critics, all numbers of a weight at once (torch from 2.4)."""
+"""Arguments of SB3's Adam for actors and critics; ``fused`` is faster (torch from 2.4)."""
 
 _PRACTICE = 4_096
-"""The same where hops ask for changes, which are practised from the first step on."""
+"""Number of steps between two updates if hops ask for changes, practised from the first step."""
 
 
 def build_low_level(
@@ -56,14 +56,14 @@ def build_low_level(
     examples: ExampleBuffer | None,
     action_choices: int,
 ) -> BaseAlgorithm | InverseLearner:
-    """What learns to hop.
+    """Build the algorithm that learns to hop.
 
     Args:
-        options: Which algorithm, and how it learns.
-        hops: The environments, cut into hops.
+        options: The algorithm and its settings.
+        hops: The environments that run hops.
         space: Their attributes.
-        examples: What actions did, for an inverse learner.
-        action_choices: Scores of choices at the front of an action.
+        examples: Buffer of the effects of actions, for an inverse learner.
+        action_choices: Number of choice scores at the front of an action.
     """
     algorithm = find_algorithm(options.low_level)
     if not issubclass(algorithm, InverseLearner):
@@ -99,31 +99,33 @@ def build_explorer(
     examples: ExampleBuffer | None,
     rng: np.random.Generator,
 ) -> BaseAlgorithm | RandomExplorer:
-    """What explores before hops to neighbours are learned.
+    """Build the algorithm that explores before hops to neighbours are learned.
 
     Args:
         options: How to explore.
         venv: The environments.
-        counts: Where transitions are counted.
-        low_level: What hops: where it foresees, curiosity can follow.
-        examples: Where what actions did is kept.
-        rng: Draws random actions.
+        counts: The table of transitions.
+        low_level: The algorithm that hops; curiosity uses its forward model.
+        examples: Buffer of the effects of actions.
+        rng: Generator of random actions.
     """
     formula = EXPLORATIONS[options.exploration]
-    worlds = ExploreVecEnv(venv, counts, formula, scale=options.bonus_scale, examples=examples)
+    explore_venv = ExploreVecEnv(
+        venv, counts, formula, scale=options.bonus_scale, examples=examples
+    )
     if options.exploration == "surprise":
-        return CuriousExplorer(worlds, low_level, rng=rng)
+        return CuriousExplorer(explore_venv, low_level, rng=rng)
     if formula is None:
-        return RandomExplorer(worlds, rng=rng)
+        return RandomExplorer(explore_venv, rng=rng)
     kwargs = {
         **hop_defaults(PPO, venv.action_space),
         **_both(options, options.exploration_kwargs),
     }
-    return build(PPO, options.policy, worlds, kwargs, anneal=False, **_common(options))
+    return build(PPO, options.policy, explore_venv, kwargs, anneal=False, **_common(options))
 
 
 def _both(options: AgentOptions, own: dict[str, Any]) -> dict[str, Any]:
-    """What an algorithm is given: what all of them are, and its own, which goes first."""
+    """Merge the arguments of all algorithms with an algorithm's own, which take precedence."""
     shared = {"learning_rate": options.learning_rate, "gamma": options.gamma}
     given = {name: value for name, value in shared.items() if value is not None}
     if options.policy_kwargs:
@@ -145,13 +147,13 @@ def build(
     anneal: bool,
     **common: Any,
 ) -> BaseAlgorithm:
-    """The algorithm on the environments, with our defaults where ``kwargs`` says nothing.
+    """Build an algorithm on the environments, with our defaults for arguments not in ``kwargs``.
 
-    It is given only what its constructor takes. With ``anneal`` the learning rate falls to a tenth
-    while it learns, unless it is a function.
+    Defaults that its constructor does not take are left out. With ``anneal`` the learning rate
+    falls to a tenth during training, unless it is a function.
 
     Raises:
-        InvalidEnvironment: If the algorithm cannot take the action space.
+        InvalidEnvironment: If the algorithm does not support the action space.
         InvalidOption: If it does not take an argument of ``kwargs``, or has no such policy.
     """
     known = _arguments(algorithm)
@@ -171,7 +173,7 @@ def build(
         rate = _checked_rate(options["learning_rate"])
         options["learning_rate"] = LinearSchedule(rate, 0.1 * rate, 1.0) if anneal else rate
     model = _construct(algorithm, policy, venv, options)
-    # SB3 would store VecNormalize's original observations, in which the goal is not the hop's.
+    # SB3 would store VecNormalize's original observations, whose goal is not the goal of the hop.
     model._vec_normalize_env = None
     return model
 
@@ -182,7 +184,7 @@ def _construct(
     venv: VecEnv,
     options: dict[str, Any],
 ) -> BaseAlgorithm:
-    """The algorithm itself; what SB3 says against a policy or action space comes with a remedy."""
+    """Construct the algorithm; SB3's errors about policy or action space get a remedy."""
     try:
         return algorithm(policy, venv, **options)
     except ValueError as error:
@@ -203,14 +205,14 @@ def _construct(
 
 
 def _arguments(algorithm: Algorithm) -> dict[str, Any]:
-    """What an algorithm's constructor takes, with the defaults, beside policy and environments."""
+    """Return the constructor's arguments with defaults, except for policy and environments."""
     found: dict[str, Any] = {}
     for kind in algorithm.__mro__:
         parameters = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
         named = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
         found = {one.name: one.default for one in named if one.name not in _POSITIONAL} | found
         if len(named) == len(parameters):
-            break  # otherwise it hands the rest on to the class that it derives from
+            break  # otherwise it passes the rest on to its base class
     return found
 
 
@@ -221,7 +223,7 @@ def _check_names(kwargs: dict[str, Any], known: Iterable[str], who: str) -> None
 
 
 def _checked_rate(rate: Any) -> float:
-    """A learning rate as it can be saved and annealed."""
+    """Check that a learning rate can be saved and annealed."""
     if not isinstance(rate, (int, float)) or not 0.0 < rate < math.inf:
         raise InvalidOption(
             f"learning_rate is a number above 0; received {rate!r}. With anneal=True it falls to a "
@@ -231,10 +233,10 @@ def _checked_rate(rate: Any) -> float:
 
 
 def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
-    """Hyper-parameters that suit short hops with 0/1 rewards, by the number of environments."""
+    """Return hyper-parameters for short hops with 0/1 rewards, by the number of environments."""
     n_envs, space = venv.num_envs, venv.action_space
-    # The entropies of actions that are taken together add up, and so would their reward; that of a
-    # Gaussian whose actions are clipped grows without end.
+    # The entropies of simultaneous actions add up, and so would their bonus. The entropy of a
+    # Gaussian whose actions are clipped grows without bound.
     n_actions = len(space.nvec) if isinstance(space, spaces.MultiDiscrete) else 1
     ent_coef = 0.0 if isinstance(space, spaces.Box) else 0.01 / n_actions
     if issubclass(algorithm, OffPolicyAlgorithm):
@@ -259,7 +261,7 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
 
 
 def change_defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
-    """What suits hops that ask for changes, settled once over many environments."""
+    """Return defaults for hops that ask for changes, chosen once for many environments."""
     if algorithm is not PPO:
         return {}
     n_steps = max(16, min(512, _PRACTICE // venv.num_envs))
@@ -271,12 +273,12 @@ def change_defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, A
 def hop_defaults(
     algorithm: type[BaseAlgorithm], space: spaces.Space[Any], *, hops: str = "neighbours"
 ) -> dict[str, Any]:
-    """What hops want beside: hindsight that fits them, and pushes that last for a while.
+    """Return further defaults for hops: suitable hindsight, and noise that lasts several steps.
 
-    Attributes change in the last step of a hop to a neighbour alone, so there is no other goal to
-    relabel to; where hops ask for changes, what did change is one. New
-    noise in every step of a continuous environment adds up to nothing, and an entropy that SAC
-    begins to weigh at 1 outweighs a reward of at most 1 for thousands of updates.
+    In a hop to a neighbour, attributes change only in the last step, so there is no other goal to
+    relabel to. If hops ask for changes, the change that happened is such a goal. Independent
+    noise in every step of a continuous environment averages out. SAC's initial entropy weight of 1
+    exceeds a reward of at most 1 for thousands of updates.
     """
     options: dict[str, Any] = {}
     if issubclass(algorithm, OffPolicyAlgorithm):
@@ -294,7 +296,7 @@ def hop_defaults(
 def policy_defaults(
     observation_space: spaces.Space[Any], policy: str | type[BasePolicy] = "MultiInputPolicy"
 ) -> dict[str, Any]:
-    """A policy that reads words as words and is shown the change wanted."""
+    """Return arguments for a policy that embeds words and sees the requested change."""
     if isinstance(policy, type) and issubclass(policy, UnitPolicy):
         return {"features_extractor_class": UnitExtractor}
     words = isinstance(observation_space, spaces.Dict) and holds_words(
@@ -311,4 +313,4 @@ def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:
         return isinstance(space, spaces.Discrete)
     if issubclass(algorithm, OffPolicyAlgorithm):
         return isinstance(space, spaces.Box)
-    return True  # whatever as_vec_env lets pass
+    return True  # as_vec_env has checked it

@@ -1,4 +1,4 @@
-"""Which description of a goal set to head for."""
+"""Choice of one description from a goal set."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Planning = Callable[[IntArray, GoalLike], Plan | None]
 
 
 def as_vector(space: AttributeSpace, goal: GoalLike, here: IntArray, plan: Planning) -> IntArray:
-    """A goal that one vector can hold, and from here the best one of those that meet the set.
+    """Convert a goal to one vector: the best member of its set, seen from a description.
 
     Args:
         space: The attributes.
-        goal: What is asked for, in any form.
-        here: ``(n_attributes,)`` where the way begins.
-        plan: The best way from a description to a goal or a goal set; None if none is known.
+        goal: The goal, in any form.
+        here: ``(n_attributes,)`` the current description.
+        plan: Function that plans from a description to a goal or goal set; None if unreachable.
 
     Returns:
-        ``(n_attributes,)`` the values asked for, -1 for what is free.
+        ``(n_attributes,)`` the goal's values, -1 for free attributes.
     """
     wanted = space.read_goal(goal)
     return _best_member(wanted, here, plan) if isinstance(wanted, GoalSet) else wanted
@@ -37,14 +37,17 @@ def headed_for(
     new_episode: BoolArray,
     plan: Planning,
 ) -> IntArray:
-    """``(n, n_attributes)`` which member of a set each environment heads for in its episode.
+    """Choose for each environment the member of a goal set to head for in its episode.
 
     Args:
-        asked: What is asked for.
-        achieved: ``(n, n_attributes)`` where the environments are.
-        journey: Where they were heading; None at the very beginning.
-        new_episode: ``(n,)`` where an episode has just begun.
+        asked: The goal set.
+        achieved: ``(n, n_attributes)`` the current descriptions.
+        journey: The last journey; None at the start.
+        new_episode: ``(n,)`` whether an episode has just begun.
         plan: As for :func:`as_vector`.
+
+    Returns:
+        ``(n, n_attributes)`` the members.
     """
     if journey is None or journey.asked != asked or len(journey.goals) != len(achieved):
         return np.stack([_best_member(asked, here, plan) for here in achieved])
@@ -55,13 +58,13 @@ def headed_for(
 
 
 def _best_member(goal: GoalSet, here: IntArray, plan: Planning) -> IntArray:
-    """Where the best way to a set ends; without one, what takes the fewest changes."""
+    """Return the end of the best plan to a set; without a plan, the nearest member."""
     way = None if goal.matches(here) else plan(here, goal)
     return nearest_member(goal, here if way is None else way.vectors[-1])
 
 
 def nearest_member(goal: GoalSet, description: IntArray) -> IntArray:
-    """What a description must have, or get, to meet a goal set with as few changes as can be.
+    """Return the values with which a description meets a goal set with the fewest changes.
 
     Example:
         >>> space = AttributeSpace({"ore": 41, "lamp": ["red", "green"]})
@@ -74,7 +77,7 @@ def nearest_member(goal: GoalSet, description: IntArray) -> IntArray:
 
 
 def nearest_members(goal: GoalSet, description: IntArray) -> list[IntArray]:
-    """The same for each alternative of the set."""
+    """Return the nearest member of each alternative of the set."""
     members = []
     for alternative in goal.alternatives:
         vector = np.full(len(description), FREE, description.dtype)

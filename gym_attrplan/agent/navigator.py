@@ -1,4 +1,4 @@
-"""Navigator: which neighbour each environment should head for, step after step, plan after plan."""
+"""Navigator: chooses the next neighbour for each environment."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Rows = npt.NDArray[np.int64]
 SuccessProbs = Callable[[Observations], npt.NDArray[np.floating[Any]]]
 
 SURE = 0.9
-"""A plan of the graph with at least this probability is followed without looking ahead."""
+"""Minimum probability of a plan of the graph for it to be followed without lookahead."""
 
 _TREE_BYTES = 1 << 28
-"""Bytes of memory for paths to goals: the environments of a batch take turns with theirs."""
+"""Maximum size in bytes of the cached paths to goals of a batch of environments."""
 
 
 class Navigator:
-    """Follows plans for a batch of environments: re-plans where attributes changed or a hop failed.
+    """Follows plans for a batch of environments; re-plans when attributes change or a hop fails.
 
     Args:
         counts: The graph.
         options: How to plan.
-        max_hop_steps: The longest hop before another way is tried.
-        continuum: Whether actions are of a continuum, for ``options.step_cost``.
+        max_hop_steps: Maximum length of a hop in steps, before another one is tried.
+        continuum: Whether actions are continuous, for ``options.step_cost``.
         success_probs: The success model, for ``options.first_edge``; None if there is none yet.
         foresight: The forward model, for ``options.forward``; None if there is none.
-        lookahead: Imagines plans where the graph has no probable one; None without a model for it.
+        lookahead: Searches plans if the graph has no probable one; None without its models.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Navigator:
     def plan(
         self, description: npt.ArrayLike, goal: GoalLike, observation: Observations | None = None
     ) -> Plan | None:
-        """The plan from a description, or from the one most like it; None if there is none.
+        """Return the plan from a description, or from the most similar one; None if there is none.
 
         Args:
-            description: Where to begin.
-            goal: Where to go.
-            observation: Key → ``(1, …)`` the state at hand: where the graph knows no probable plan,
-                one is imagined from it.
+            description: The start.
+            goal: The goal.
+            observation: Key → ``(1, …)`` the current state, from which lookahead searches if the
+                graph has no probable plan.
         """
         if not self.planner.counts.n_nodes:
             return None
@@ -97,7 +97,7 @@ class Navigator:
         observation: Observations,
         cost: float,
     ) -> Plan | None:
-        """The plan that looking ahead finds; None if none reaches the goal at less than a cost."""
+        """Return the plan that lookahead finds; None if none costs less than ``cost``."""
         space = self.planner.counts.space
         wanted = space.read_goal(goal)
         if isinstance(wanted, GoalSet):
@@ -119,23 +119,23 @@ class Navigator:
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
     ) -> Journey:
-        """The journey one step on, with a target for every environment.
+        """Return the journey after one more step, with a target for every environment.
 
         Args:
-            journey: The last answer; None at the very beginning.
+            journey: The last journey; None at the start.
             observations: ``{key: (n, …)}`` with ``achieved_goal`` and ``desired_goal``.
-            new_episode: ``(n,)`` where an episode has just begun.
+            new_episode: ``(n,)`` whether an episode has just begun.
         """
         achieved, goals = observations["achieved_goal"], observations["desired_goal"]
-        journey, asked_anew = Journey.go_on(
+        journey, new_goal = Journey.resume(
             journey, achieved, goals, new_episode, self.options.retry_cost
         )
-        moved = (achieved != journey.starts).any(axis=1) & ~asked_anew
-        failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~asked_anew
+        moved = (achieved != journey.starts).any(axis=1) & ~new_goal
+        failed = (journey.n_steps >= self.max_hop_steps) & ~moved & ~new_goal
         if self.options.memory:
             self._remember(journey, achieved, moved, failed)
         journey.n_steps += 1
-        rows = np.flatnonzero(asked_anew | moved | failed)
+        rows = np.flatnonzero(new_goal | moved | failed)
         if len(rows):
             journey.begin_hops(rows, achieved, goals)
             self._aim(journey, rows, observations)
@@ -144,7 +144,7 @@ class Navigator:
     def _remember(
         self, journey: Journey, achieved: IntArray, moved: BoolArray, failed: BoolArray
     ) -> None:
-        """Note where each episode has been and which hops did not work."""
+        """Record the visited nodes and failed hops of each episode."""
         memory = journey.memory
         strayed = moved & (achieved != journey.targets).any(axis=1)
         sources, targets = journey.edges.T
@@ -154,7 +154,7 @@ class Navigator:
         memory.fail(wrong, sources[wrong], targets[wrong])
 
     def _aim(self, journey: Journey, rows: Rows, observations: Observations) -> None:
-        """Give the rows a target each, or call them lost."""
+        """Give each row a target, or mark it as lost."""
         achieved, goals = journey.starts[rows], journey.goals[rows]
         met = ((achieved == goals) | (goals == FREE)).all(axis=1)
         journey.foreseen[rows] = journey.lost[rows] = False
@@ -170,7 +170,7 @@ class Navigator:
     def _foresee(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
     ) -> None:
-        """Let the forward model choose actions where it sees a way to the goal, or near it."""
+        """Let the forward model choose actions if it finds a plan to the goal, or close to it."""
         if self.foresight is None:
             return
         goals = journey.goals[rows]
@@ -196,7 +196,7 @@ class Navigator:
         return np.asarray(np.isinf(costs) if drawn else costs > -np.log(SURE))
 
     def _next_best(self, journey: Journey, row: int, node: int) -> IntArray:
-        """What to head for instead of a goal that is out of reach; looked for once an episode."""
+        """Return a substitute for a goal that is out of reach; computed once per episode."""
         known = journey.next_best.get(row)
         if known is None or (known == journey.starts[row]).all():
             nearest = nearest_reachable(self.planner, node, journey.goals[row])
@@ -211,7 +211,7 @@ class Navigator:
         goals: IntArray,
         observations: Observations,
     ) -> npt.NDArray[np.float64]:
-        """Note the forward model's choices for rows; ``(n,)`` what they cost, inf for none."""
+        """Record the forward model's choices and return ``(n,)`` their costs, inf for none."""
         if not len(rows):
             return np.zeros(0)
         assert self.foresight is not None
@@ -235,14 +235,14 @@ class Navigator:
         observations: Observations,
         cost: float,
     ) -> None:
-        """Note an action for one row on an imagined way, if that costs less than the graph's.
+        """Record an action for one row on an imagined plan, if that costs less than the graph's.
 
         Args:
-            lookahead: Imagines it.
-            journey: Where the action is noted.
-            row: Which environment.
-            observations: Of all.
-            cost: Of the graph's way; infinite if there is none.
+            lookahead: Searches the plan.
+            journey: Records the action.
+            row: The environment.
+            observations: Of all environments.
+            cost: Cost of the graph's plan; infinite if there is none.
         """
         foresight, step_cost = lookahead.foresight, self.planner.step_cost
         seed = journey.n_choices
@@ -256,14 +256,14 @@ class Navigator:
             done = journey.memory.failures(envs, nodes, actions)
         course = _rest(journey.courses.get(row), here)
         if not len(course):
-            banned = None if done is None else done > 0  # what was done here is not done again
+            banned = None if done is None else done > 0  # actions tried here are not repeated
             search = partial(
                 lookahead.find, seen, goal, step_cost=step_cost, max_cost=cost, seed=seed
             )
             found = search(banned=banned)
             if not found.reached and banned is not None and banned.any():
                 found = search()
-            if found.reached or np.isinf(cost):  # half a way is better than none
+            if found.reached or np.isinf(cost):  # a partial plan is better than none
                 course = found.vectors
         journey.courses[row] = course
         if not len(course):
@@ -276,7 +276,7 @@ class Navigator:
     def _follow_graph(
         self, journey: Journey, rows: Rows, nodes: Rows, observations: Observations
     ) -> None:
-        """Give rows whose goal is not met the next node of their plan, or call them lost."""
+        """Give rows whose goal is not met the next node of their plan, or mark them as lost."""
         index, goals = self.planner.counts.index, journey.goals[rows]
         hops = np.full(len(rows), -1)
         if len(index):
@@ -298,7 +298,7 @@ class Navigator:
         journey.lost[rows] = ~found
 
     def _first_edge_probs(self, observations: Observations) -> Any:
-        """The success model's word on the edges out of the states at hand."""
+        """Return the success model's predictions for the edges out of the current states."""
         model, index = self.success_probs, self.planner.counts.index
         if model is None:
             return None
@@ -313,12 +313,12 @@ class Navigator:
         return probs
 
     def _stand_in(self, vector: IntArray, goal: IntArray) -> int:
-        """For a vector never seen: the most similar node that reaches the goal; -1 if none does."""
+        """Return the node most similar to an unknown vector with a plan to the goal; -1 if none."""
         plan = self.planner.plan(vector, goal, unknown_start="nearest")
         return -1 if plan is None else int(plan.nodes[0])
 
     def _towards_nearest(self, node: int, goal: IntArray) -> int:
-        """The next node towards what meets most of an unreachable goal; -1 if that is here."""
+        """Return the next node towards the nearest match of a goal; -1 if already there."""
         if node < 0 or self.options.unreachable == "explore":
             return -1
         nearest = nearest_reachable(self.planner, node, goal)
@@ -326,7 +326,7 @@ class Navigator:
 
 
 def _rest(course: IntArray | None, here: IntArray) -> IntArray:
-    """What of a course comes after a description; nothing if it is not on it."""
+    """Return the part of a course after a description; empty if it is not on the course."""
     if course is None:
         return here[None][:0]
     passed = np.flatnonzero((course == here).all(axis=1))
@@ -334,7 +334,7 @@ def _rest(course: IntArray | None, here: IntArray) -> IntArray:
 
 
 def _note(journey: Journey, rows: Rows, nodes: Rows, choice: Choice) -> None:
-    """Note the forward model's choices for rows."""
+    """Record the forward model's choices for rows."""
     journey.n_choices += 1
     if journey.actions is None:
         shape = (len(journey.goals), *choice.actions.shape[1:])

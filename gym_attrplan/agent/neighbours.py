@@ -1,4 +1,4 @@
-"""Hops to whole neighbouring descriptions: environments that pay for exploring, then for hops."""
+"""Environments for exploration, and for hops to whole neighbouring descriptions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from gym_attrplan.wrappers.bonus import BonusFormula
 
 
 class ExploreVecEnv(VecEnvWrapper):
-    """Counts every attribute transition and pays its bonus; there is no goal.
+    """Wrapper that counts attribute transitions and pays their bonus; there is no goal.
 
     Args:
         venv: The environments.
-        counts: The table to count into.
-        formula: What a transition pays, by its visits and by all of them; None pays nothing.
+        counts: The table of transitions.
+        formula: Bonus of a transition, from its visits and their total; None pays nothing.
         scale: Factor on the bonus.
-        examples: Where to keep what every action did, for models of single actions.
+        examples: Buffer of the effects of actions, for models of single actions.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ExploreVecEnv(VecEnvWrapper):
         self._previous: Observations = {}
 
     def reset(self) -> Observations:
-        """Begin new episodes everywhere."""
+        """Begin new episodes in all environments."""
         observations = self._without_goal(self.venv.reset())
         self._previous = observations
         return observations
@@ -89,23 +89,23 @@ class ExploreVecEnv(VecEnvWrapper):
 
 
 class HopVecEnv(HopJudge):
-    """Environments cut into hops, each from its start to a neighbour drawn for practice.
+    """Environments that run hops, each from its start to a neighbour drawn for practice.
 
     A hop ends when the attributes change, after ``max_hop_steps``, or with the environment's own
-    episode; ``done`` says so, ``terminal_observation`` still has the old goal and the returned
-    row the new one. The next hop starts where the last one ended; environments reset only when
-    their own episode ends, or where no neighbour is known and nothing more can be learned. The
+    episode. ``done`` marks it; ``terminal_observation`` still has the old goal and the returned
+    row the new one. The next hop starts where the last one ended. Environments reset only when
+    their own episode ends, or if no neighbour is known, so that nothing more can be learned. The
     *targeted* edge gets the attempt and, if reached, the success. A hop that the environment's time
-    limit cut short is no attempt: nobody knows how it would have ended.
+    limit cut short is no attempt, since its outcome is unknown.
 
     Args:
         venv: The environments.
-        counts: The explored graph; attempts are counted into it, and new transitions too.
-        attempts: Where the states that hops start from are kept for the success model.
-        max_hop_steps: The longest hop.
-        step_penalty: Taken off the reward of every step; reaching the goal pays 1.
-        rng: Draws the neighbours.
-        examples: Where to keep what every action did; for hops of a single action.
+        counts: The explored graph; attempts and new transitions are counted in it.
+        attempts: Buffer of the states at the start of hops, for the success model.
+        max_hop_steps: Maximum length of a hop, in steps.
+        step_penalty: Subtracted from the reward of every step; reaching the goal pays 1.
+        rng: Generator of the neighbours.
+        examples: Buffer of the effects of actions, for hops of a single action.
         practice: How neighbours are drawn, by ``visits`` or by ``need``.
     """
 
@@ -149,28 +149,28 @@ class HopVecEnv(HopJudge):
         super().step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Step; judge, count and replace the hops that ended."""
-        observations, _, world_done, infos = self.venv.step_wait()
+        """Step; evaluate, count and replace the hops that ended."""
+        observations, _, env_done, infos = self.venv.step_wait()
         observations = dict(observations)  # type: ignore[arg-type]
-        ends = last_vectors(observations, world_done, infos)
+        ends = last_vectors(observations, env_done, infos)
         if self.examples is not None:
-            then = _seen_next(self.examples, observations, world_done, infos)
+            then = _seen_next(self.examples, observations, env_done, infos)
             self.examples.add_step(self._start_rows, self._actions, ends, then)
         self._steps += 1
         changed = (ends != self._starts).any(axis=1)
         reached = (ends == self._goals).all(axis=1) & changed
-        done = changed | world_done | (self._steps >= self.max_hop_steps)
+        done = changed | env_done | (self._steps >= self.max_hop_steps)
         rewards = reached.astype(np.float32) - np.float32(self.step_penalty)
         observations["desired_goal"] = self._goals.copy()
         if done.any():
             infos, cut = list(infos), ~changed
-            for i in np.flatnonzero(world_done & cut).tolist():
+            for i in np.flatnonzero(env_done & cut).tolist():
                 cut[i] = bool(infos[i].get("TimeLimit.truncated"))
             for i in np.flatnonzero(done).tolist():
-                last = infos[i]["terminal_observation"] if world_done[i] else None
+                last = infos[i]["terminal_observation"] if env_done[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, float(rewards[i]), cut[i], reached[i])
-            cut_short = world_done & cut & (self._steps < self.max_hop_steps)
+            cut_short = env_done & cut & (self._steps < self.max_hop_steps)
             self._count_attempts(done & ~cut_short, reached)
             if changed.any():
                 self.counts.record(self._starts[changed], ends[changed])
@@ -178,7 +178,7 @@ class HopVecEnv(HopJudge):
         return observations, rewards, done, infos
 
     def take_tally(self) -> tuple[int, int]:
-        """Attempts and successes since the last call."""
+        """Return attempts and successes since the last call."""
         tally = self._n_hops, self._n_reached
         self._n_hops = self._n_reached = 0
         return tally
@@ -186,14 +186,14 @@ class HopVecEnv(HopJudge):
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.float32]:
-        """What a step to ``achieved_goal`` pays on a hop to ``desired_goal``; for HER."""
+        """Return the reward of reaching ``achieved_goal`` in a hop to ``desired_goal``; for HER."""
         met = (achieved_goal == desired_goal).all(axis=-1)
         return np.asarray(met - self.step_penalty, np.float32)
 
     def compute_terminated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
     ) -> BoolArray:
-        """Whether a hop to ``desired_goal`` ends there; for HER."""
+        """Return whether a hop to ``desired_goal`` ends there; for HER."""
         ended = np.array([bool(one.get("env_terminated")) for one in info])
         ends: BoolArray = (achieved_goal == desired_goal).all(axis=-1) | ended
         return ends
@@ -201,7 +201,7 @@ class HopVecEnv(HopJudge):
     def _last_info(
         self, i: int, last: Observations, reward: float, cut: bool, reached: bool
     ) -> Info:
-        """What SB3 wants to know of a hop that ended."""
+        """Return the info that SB3 expects at the end of a hop."""
         n_steps = int(self._steps[i])
         return {
             "terminal_observation": {**last, "desired_goal": self._goals[i].copy()},
@@ -216,7 +216,7 @@ class HopVecEnv(HopJudge):
         }
 
     def _count_attempts(self, ended: BoolArray, reached: BoolArray) -> None:
-        """Attempts at the targeted edges, and the states they started from."""
+        """Record attempts at the targeted edges, and the states they started from."""
         tried = ended & (self._goals != self._starts).any(axis=1)
         self.counts.attempt(self._starts[tried], self._goals[tried], reached[tried])
         rows = {key: part[tried] for key, part in self._start_rows.items()}
@@ -238,7 +238,7 @@ class HopVecEnv(HopJudge):
             rows[done] = observations[key][done]
 
     def _draw(self, vectors: IntArray) -> IntArray:
-        """A neighbour of each vector; a vector without any is its own goal."""
+        """Draw a neighbour of each vector; a vector without any is its own goal."""
         nodes = self.counts.index.find(vectors)
         known = nodes >= 0
         chosen = np.full(len(nodes), -1, np.int64)
@@ -255,7 +255,7 @@ class HopVecEnv(HopJudge):
 def _seen_next(
     examples: ExampleBuffer, observations: Observations, done: BoolArray, infos: list[Info]
 ) -> Observations | None:
-    """What was seen after the step, where that is kept."""
+    """Return the observations after the step, if they are kept."""
     if not examples.keeps_next:
         return None
     return {key: last_rows(observations, done, infos, key) for key in examples.keys}

@@ -1,4 +1,4 @@
-"""AgentOptions: everything an agent can be told, checked before any work and saved as data."""
+"""AgentOptions: all options of an agent, checked at construction and saved as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gym_attrplan.error import InvalidOption, did_you_mean
 from gym_attrplan.models.restoring import is_a
 
 HOPS = ("changes", "neighbours")
-"""What a hop is asked for: a change, the rest being free; or a whole neighbouring description."""
+"""Goals of hops: a change, with other attributes free, or a whole neighbouring description."""
 
 _PAPER = {"step_penalty": 0.02, "bonus_scale": 0.1, "practice": "visits", "epoch_steps": 16_384}
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -45,55 +45,57 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 MAX_ENVS = 2**20
-"""Environments at most, in one process."""
+"""Maximum number of environments in one process."""
 
 MAX_SEED = 2**32 - 1
-"""What NumPy's global generator, which SB3 seeds, can take."""
+"""Maximum seed: the largest that NumPy's global generator, which SB3 seeds, takes."""
 
 
 MIN_RATE = 1e-9
-"""What a learning rate is saved as that has fallen to 0."""
+"""Minimum learning rate that is saved; it replaces a rate that has fallen to 0."""
 
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """What there is to choose about an agent.
+    """Options of an agent.
 
     Attributes:
         policy: The SB3 policy, by name or class; ``"UnitPolicy"`` for environments of units.
         low_level: The SB3 algorithm that hops, or ``"inverse"``.
-        hops: What a hop is asked for: ``"changes"``, some attributes while the others are free, or
-            ``"neighbours"``, a whole description next to this one, as in the paper. An inverse
-            model knows neighbours only.
-        exploration: A name in :data:`EXPLORATIONS`. Hops that ask for changes explore for
-            ``"count_bonus"`` or ``"bonus"``; neighbours are explored first, by default for
-            ``"bonus"``, for an inverse model at ``"random"``.
-        n_envs: Environments made of an id; by default 64 if they are made as one batch, else 32.
-        exploration_fraction: Share of the practice that explores: with ``"changes"`` here and
-            there, 0.25 by default; with ``"neighbours"`` first of all, 0.2 by default, for an
-            inverse model, which learns from exploring, 0.5.
-        max_hop_steps: The longest hop, in training and when following a plan. With ``"changes"`` by
-            default three times as long as nine of ten hops that worked, with ``"neighbours"`` 80,
-            for an inverse model always 1.
-        step_penalty: Taken off the reward of every step of a hop to a neighbour.
-        bonus_scale: Factor on the exploration bonus; a hop that works pays 1.
-        practice: Which hops π learns from: to neighbours drawn by their ``visits``, as in the
+        hops: The goal of a hop: ``"changes"``, new values of some attributes while the others are
+            free, or ``"neighbours"``, a whole neighbouring description, as in the paper. An inverse
+            model supports neighbours only.
+        exploration: A name in :data:`EXPLORATIONS`. With ``hops="changes"`` it is
+            ``"count_bonus"`` or ``"bonus"``. With ``hops="neighbours"`` exploration comes first, by
+            default with ``"bonus"``, and for an inverse model with ``"random"``.
+        n_envs: Number of environments made from an id; by default 64 if they form one batch, else
+            32.
+        exploration_fraction: Share of the training that explores. With ``"changes"`` exploration is
+            mixed with hops, 0.25 by default. With ``"neighbours"`` it comes first, 0.2 by default,
+            and 0.5 for an inverse model, which learns from exploration.
+        max_hop_steps: Maximum length of a hop in steps, in training and when following a plan. The
+            default with ``"changes"`` is three times the 90% quantile of successful hops, with
+            ``"neighbours"`` 80. For an inverse model it is always 1.
+        step_penalty: Subtracted from the reward of every step of a hop to a neighbour.
+        bonus_scale: Factor on the exploration bonus; a successful hop pays 1.
+        practice: Which neighbours hops are practised to: drawn by their ``visits``, as in the
             paper, or by ``need``, mostly those that fail as often as they work. Changes are always
             drawn by need.
-        decay: γ of c_π: what older attempts keep when an epoch begins.
-        epoch_steps: Steps between two epochs.
-        learning_rate: Of all algorithms, a number or a function of what is left of the training,
-            from 1 to 0; None for ours. A function is saved as the value that it has by then.
-        gamma: Discount of all algorithms; None for ours, which for changes follows from how long
-            hops are.
-        policy_kwargs: Of all policies.
-        anneal: Whether the hop policy's learning rate falls to a tenth while it learns.
-        low_level_kwargs: For the algorithm that hops; for an inverse model ``n_features``,
+        decay: γ of c_π: the factor on older attempts when an epoch begins.
+        epoch_steps: Number of steps between two epochs.
+        learning_rate: Learning rate of all algorithms: a number, or a function of the remaining
+            share of the training, from 1 to 0; None for our default. A function is saved as its
+            current value.
+        gamma: Discount of all algorithms; None for our default, which for changes follows from the
+            length of hops.
+        policy_kwargs: Arguments of all policies.
+        anneal: Whether the hop policy's learning rate falls to a tenth during training.
+        low_level_kwargs: Arguments of the algorithm that hops; for an inverse model ``n_features``,
             ``inverse_arch``, ``forward_arch`` and the fields of ``FitSettings``.
-        exploration_kwargs: For the PPO that explores first; none does where hops ask for changes.
-        seed: Of networks, actions, neighbours and environments.
+        exploration_kwargs: Arguments of the PPO that explores first, with ``hops="neighbours"``.
+        seed: Seed of networks, actions, neighbours and environments.
         device: As in SB3.
-        verbose: 1 prints what each phase found, and the log.
+        verbose: 1 prints the results of each phase, and the log.
         tensorboard_log: Folder of TensorBoard runs.
     """
 
@@ -122,7 +124,7 @@ class AgentOptions:
 
     @classmethod
     def checked(cls, **given: Any) -> AgentOptions:
-        """Options held to their rules.
+        """Create options and check them.
 
         Raises:
             InvalidOption: If one is unknown, out of range, or cannot be saved as data.
@@ -148,15 +150,15 @@ class AgentOptions:
         return options
 
     def at(self, left: float) -> AgentOptions:
-        """These options, with a learning rate that is a function as it is now.
+        """Return these options with the current value of a learning rate that is a function.
 
         Args:
-            left: What is left of the training, from 1 to 0.
+            left: The remaining share of the training, from 1 to 0.
         """
         if not callable(self.learning_rate):
             return self
         rate = float(self.learning_rate(min(max(left, 0.0), 1.0)))
-        # Many end at 0, or below by the last rollout's steps; no algorithm could begin with that.
+        # Many schedules end at 0, or below it by the steps of the last rollout, which SB3 refuses.
         return replace(self, learning_rate=max(rate, MIN_RATE), anneal=False)
 
     @property
@@ -173,7 +175,7 @@ class AgentOptions:
 
     @property
     def names_policy_kwargs(self) -> bool:
-        """Whether the policy that hops is described by its user."""
+        """Whether the user gave arguments of the policy that hops."""
         return bool(self.policy_kwargs or self.low_level_kwargs.get("policy_kwargs"))
 
     @property
@@ -227,7 +229,7 @@ class AgentOptions:
                 raise InvalidOption(f"{name} is a number above 0; received {value!r}.")
 
     def _check_changes(self) -> None:
-        """What cannot be had together with hops that ask for changes."""
+        """Check options that cannot be combined with hops that ask for changes."""
         refused = {
             'low_level="inverse"': self.is_inverse,
             f"exploration={self.exploration!r}": EXPLORATIONS[self.exploration] is None,
@@ -241,12 +243,12 @@ class AgentOptions:
         for what, is_given in refused.items():
             if is_given:
                 raise InvalidOption(
-                    f'hops="changes" knows no {what}: one policy hops and explores, paid for '
-                    'changes. Leave it out, or explore first with hops="neighbours".'
+                    f'hops="changes" does not support {what}: one policy hops and explores, paid '
+                    'for changes. Leave it out, or explore first with hops="neighbours".'
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """The options as plain data.
+        """Return the options as plain data.
 
         Raises:
             InvalidOption: If a value is code: a schedule, a noise object, a function.
@@ -257,17 +259,17 @@ class AgentOptions:
     def from_json(
         cls, data: Mapping[str, Any], custom_objects: Mapping[str, type[Any]] | None = None
     ) -> AgentOptions:
-        """The options that :meth:`to_json` wrote, held to their rules.
+        """Return the options that :meth:`to_json` wrote, checked.
 
         Args:
-            data: What it wrote.
-            custom_objects: ``"module:Name"`` → a class to take for it.
+            data: The plain data.
+            custom_objects: ``"module:Name"`` → a class to use for it.
 
         Raises:
-            InvalidArchive: If they name a class that is not imported, or that no agent is made of.
+            InvalidArchive: If they name a class that is not imported, or that no agent may use.
             InvalidOption: If one is unknown or out of range.
         """
-        data = {"hops": "neighbours", **data}  # files from before there were others
+        data = {"hops": "neighbours", **data}  # the only kind of hops in older files
         return cls.checked(
             **{name: from_plain(one, custom_objects or {}) for name, one in data.items()}
         )

@@ -1,4 +1,4 @@
-"""Options as plain data and back: classes by their names, and no code."""
+"""Conversion of options to plain data and back: classes by name, no code."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from torch import nn, optim
 from gym_attrplan.error import InvalidArchive, InvalidOption
 
 SAVED_CLASSES = (BaseAlgorithm, BaseBuffer, nn.Module, optim.Optimizer)
-"""Classes that options may name; an archive can load no others."""
+"""Base classes of the classes that options may name; an archive can load no others."""
 
 _MARKS = ({"class"}, {"tuple"})
-"""Keys of the JSON objects that stand for something else."""
+"""Keys of JSON objects that encode a class or a tuple."""
 
 
 def to_plain(value: Any, name: str) -> Any:
-    """A value as what JSON gives back unchanged through :func:`from_plain`.
+    """Convert a value to JSON data that :func:`from_plain` converts back.
 
     Args:
-        value: Numbers, texts, None, classes of an agent's parts, and lists, tuples and dicts of
+        value: Numbers, strings, None, classes of an agent's parts, and lists, tuples and dicts of
             them.
-        name: The option, for the message.
+        name: The option's name, for error messages.
 
     Raises:
-        InvalidOption: If it is code, or a dict that JSON would change.
+        InvalidOption: If the value is code, or a dict that JSON would change.
     """
     if isinstance(value, type) and issubclass(value, SAVED_CLASSES):
         return {"class": name_of(value)}
@@ -56,14 +56,14 @@ def to_plain(value: Any, name: str) -> Any:
 
 
 def from_plain(value: Any, custom_objects: Mapping[str, type[Any]]) -> Any:
-    """The value that :func:`to_plain` wrote.
+    """Return the value that :func:`to_plain` converted.
 
     Args:
-        value: What JSON gave.
-        custom_objects: ``"module:Name"`` → a class to take for it.
+        value: The JSON data.
+        custom_objects: ``"module:Name"`` → a class to use for it.
 
     Raises:
-        InvalidArchive: If it names a class that is not there, or that no agent is made of.
+        InvalidArchive: If it names a class that is not available, or that no agent may use.
     """
     if isinstance(value, dict) and set(value) == {"class"}:
         return find_class(value["class"], custom_objects)
@@ -77,24 +77,24 @@ def from_plain(value: Any, custom_objects: Mapping[str, type[Any]]) -> Any:
 
 
 def name_of(kind: type[Any]) -> str:
-    """What a class is called in an archive: ``"module:Name"``."""
+    """Return the name of a class in an archive: ``"module:Name"``."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def find_class(name: str, custom_objects: Mapping[str, type[Any]]) -> type[Any]:
-    """A class by its name, among those given and those of modules that are already imported.
+    """Return a class by its name, from those given and from modules that are already imported.
 
-    Nothing is imported because a file says so: importing runs code.
+    Nothing is imported because a file names it: an import runs code.
 
     Raises:
-        InvalidArchive: If there is none, or no agent is made of it.
+        InvalidArchive: If there is none, or no agent may use it.
     """
     module, _, path = name.partition(":")
     found: Any = custom_objects.get(name)
     if found is None:
         found = sys.modules.get(module)
         for part in path.split("."):
-            # Attributes may be computed by code; the namespace of a module or class is not.
+            # Attribute access may run code; the namespace of a module or class does not.
             found = vars(found).get(part) if isinstance(found, (type, ModuleType)) else None
     if found is None:
         raise InvalidArchive(
@@ -103,5 +103,5 @@ def find_class(name: str, custom_objects: Mapping[str, type[Any]]) -> type[Any]:
             f"load(..., custom_objects={{{name!r:.200}: TheClass}})."
         )
     if not (isinstance(found, type) and issubclass(found, SAVED_CLASSES)):
-        raise InvalidArchive(f"{name!r:.200} is no class that an agent may be made of.")
+        raise InvalidArchive(f"{name!r:.200} is not a class that an agent may use.")
     return found

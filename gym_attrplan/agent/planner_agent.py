@@ -1,4 +1,4 @@
-"""AttributePlannerAgent: explore, learn to hop, plan; with the feel of an SB3 algorithm."""
+"""AttributePlannerAgent: explores, learns to hop and plans, with the interface of SB3."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.building import build_navigator, build_practice
 from gym_attrplan.agent.change_navigator import ChangeNavigator
+from gym_attrplan.agent.environments import (
+    EnvLike,
+    SpacesOnly,
+    action_choices,
+    as_vec_env,
+    attribute_space,
+    origin,
+)
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_policy import HopPolicy
@@ -46,14 +54,6 @@ from gym_attrplan.agent.remote.practice import (
 )
 from gym_attrplan.agent.remote.vec_env import Maker
 from gym_attrplan.agent.training import Training
-from gym_attrplan.agent.worlds import (
-    SpacesOnly,
-    Worlds,
-    action_choices,
-    as_vec_env,
-    attribute_space,
-    origin,
-)
 from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.error import InvalidOption, shortened
 from gym_attrplan.graph import Plan, Planner, TransitionCounts
@@ -71,11 +71,11 @@ _MAX_MISSING = 3
 
 
 class AttributePlannerAgent:
-    """Practises changes of single attributes, remembers where they lead, and plans.
+    """Agent that practises changes of single attributes, records their outcomes, and plans.
 
-    It *has* an SB3 algorithm that hops and explores, and is used like one: ``learn``, ``predict``,
-    ``save``, ``load``; callbacks and ``evaluate_policy`` work on it. What it reaches are goals that
-    it was never trained on.
+    It *contains* an SB3 algorithm that hops and explores, and has the same interface: ``learn``,
+    ``predict``, ``save``, ``load``; callbacks and ``evaluate_policy`` work with it. It reaches
+    goals that it was never trained on.
 
     Args:
         policy: The SB3 policy, by name or class; observations are dicts, so
@@ -83,33 +83,33 @@ class AttributePlannerAgent:
         env: An id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
             ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for environments
-            where one action makes one transition.
+            in which one action makes one transition.
         planner: ``"robust"`` (default), :class:`PlannerOptions`, or ``"paper"``: the paper's
-            agent, whose hops ask for whole neighbouring descriptions after exploring first.
-        hops: See :class:`AgentOptions`, as for all that follow.
-        exploration: How exploring is paid.
-        n_envs: Environments made of an id.
-        exploration_fraction: Share of the practice that explores.
-        max_hop_steps: The longest hop.
-        step_penalty: Taken off the reward of every step to a neighbour.
+            agent, which explores first and then hops to whole neighbouring descriptions.
+        hops: See :class:`AgentOptions` for this and all following options.
+        exploration: How to explore.
+        n_envs: Number of environments made from an id.
+        exploration_fraction: Share of the training that explores.
+        max_hop_steps: Maximum length of a hop, in steps.
+        step_penalty: Subtracted from the reward of every step to a neighbour.
         bonus_scale: Factor on the exploration bonus.
         practice: How neighbours are drawn.
-        decay: What older attempts keep when an epoch begins.
-        epoch_steps: Steps between two epochs.
-        learning_rate: Of all algorithms; a number, or a function as SB3 takes it.
+        decay: Factor on older attempts when an epoch begins.
+        epoch_steps: Number of steps between two epochs.
+        learning_rate: Learning rate of all algorithms; a number, or a function as in SB3.
         gamma: Discount of all algorithms.
-        policy_kwargs: Of all policies.
+        policy_kwargs: Arguments of all policies.
         anneal: Whether the learning rate falls to a tenth.
-        low_level_kwargs: For the algorithm that hops.
-        exploration_kwargs: For the PPO that explores first.
-        seed: Of everything random.
+        low_level_kwargs: Arguments of the algorithm that hops.
+        exploration_kwargs: Arguments of the PPO that explores first.
+        seed: Seed of all random draws.
         device: As in SB3.
-        verbose: 1 prints what was found, and the log.
+        verbose: 1 prints results, and the log.
         tensorboard_log: Folder of TensorBoard runs.
 
     Raises:
-        InvalidEnvironment: If the environment has no attributes, or the algorithm cannot take its
-            action space.
+        InvalidEnvironment: If the environment has no attributes, or the algorithm does not support
+            its action space.
         InvalidOption: If an option is unknown, out of range, or cannot be saved as data.
 
     Example:
@@ -122,7 +122,7 @@ class AttributePlannerAgent:
     def __init__(
         self,
         policy: str | type[BasePolicy],
-        env: Worlds,
+        env: EnvLike,
         *,
         low_level: str | type[BaseAlgorithm] = "ppo",
         planner: str | PlannerOptions = "robust",
@@ -151,8 +151,8 @@ class AttributePlannerAgent:
             hops = "neighbours"
         if n_envs is not None and not isinstance(env, str | SpacesOnly):
             raise InvalidOption(
-                f"n_envs={n_envs} makes so many environments of an id; an environment is one, and "
-                "a vector has its number. Give an id, or make_vec_env(lambda: env, n_envs=...)."
+                f"n_envs={n_envs} is the number of environments to make from an id; env is one "
+                "already, or a vector. Give an id, or make_vec_env(lambda: env, n_envs=...)."
             )
         self.options = AgentOptions.checked(
             policy=policy,
@@ -191,10 +191,10 @@ class AttributePlannerAgent:
         self._navigator: Navigator | ChangeNavigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
-        storage.about(self, progress={})  # what cannot be saved is said before training
+        storage.about(self, progress={})  # raises now if the options cannot be saved
 
     def _set_up(self, venv: VecEnv) -> None:
-        """Build what learns on the environments, so that whatever does not fit is said at once."""
+        """Build the learners on the environments, so that errors are raised before training."""
         options = self.options
         self.env: VecEnv = venv
         if options.seed is not None:
@@ -240,23 +240,23 @@ class AttributePlannerAgent:
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> AttributePlannerAgent:
-        """Practise: hop and explore in turn; or, to neighbours, explore first and then hop.
+        """Train: mix hops and exploration; with ``hops="neighbours"`` explore first, then hop.
 
         Args:
-            total_timesteps: Steps over all environments and both phases.
+            total_timesteps: Number of steps over all environments and both phases.
             callback: SB3 callbacks; they see this agent as their ``model``, and ``False`` from one
                 of them stops all phases.
-            log_interval: Rollouts between two dumps of the log; None for none.
+            log_interval: Number of rollouts between two dumps of the log; None for none.
             tb_log_name: Name of the TensorBoard run.
-            reset_num_timesteps: False goes on in the phase where the last call stopped.
-            progress_bar: Whether to show a bar per phase.
+            reset_num_timesteps: False resumes in the phase where the last call stopped.
+            progress_bar: Whether to show a progress bar per phase.
 
-        Ctrl-C keeps everything learned so far: the agent can be saved, asked and trained on.
+        Ctrl-C keeps everything learned so far: the agent can be saved, used and trained further.
 
         Raises:
-            InvalidOption: If there is no step to take.
+            InvalidOption: If ``total_timesteps`` is below 1.
             InvalidEnvironment: If an environment fails: its process dies, or an observation is not
-                finite. What was learned before is kept.
+                finite. Everything learned before is kept.
         """
         if not total_timesteps >= 1:
             raise InvalidOption(f"total_timesteps is at least 1; received {total_timesteps}.")
@@ -266,7 +266,7 @@ class AttributePlannerAgent:
             self.steps_done = {"explore": 0, "hop": 0}
         if self.options.seed is not None:
             self._seed_all()
-        self.counts.compact()  # draws go by its order, which a loaded agent has
+        self.counts.compact()  # draws depend on its order, which a loaded agent also has
         verbose, log = self.options.verbose, self.options.tensorboard_log
         if self._logger is None or (reset_num_timesteps and not self._custom_logger):
             self._logger = configure_logger(verbose, log, tb_log_name, reset_num_timesteps)
@@ -302,33 +302,34 @@ class AttributePlannerAgent:
     ) -> AttributePlannerAgent:
         """Hop and explore without learning, in many workers: the graph grows, the policy stays.
 
-        Before training that explores far; after it, it tells how surely the hops work. The work is
-        cut into batches, and what a batch counts depends on its number and on what was known when
-        its round began, not on who works on it: any number of workers counts the same.
+        Before training this explores widely. After training it measures the success of hops. The
+        work is split into batches. The counts of a batch depend only on its number and on the
+        agent at the start of its round, so they are the same for any number of workers.
 
         Args:
-            total_timesteps: Steps over all workers, rounded up to whole batches.
-            workers: How many, each with a processor and as many environments as the agent has;
-                0 practises here and needs no Ray.
-            make_env: What makes the environments of a worker: an id, or a function that makes one,
-                or a batch. By default the id that the agent's environments were made of.
-            address: Of the Ray cluster, ``host:port`` or ``"auto"``; by default this machine.
-            batch_steps: Steps of a batch, over its environments.
-            round_batches: Batches of a round.
-            timeout: Seconds after which a worker that is silent counts as dead.
-            checkpoint: Where to save the agent after every round. One that was killed is loaded
-                from there and called again, with ``reset_num_timesteps=False``.
-            log_interval: Rounds between two dumps of the log; None for none.
-            reset_num_timesteps: False goes on towards ``total_timesteps``.
-            progress_bar: Whether to show a bar.
+            total_timesteps: Number of steps over all workers, rounded up to whole batches.
+            workers: Number of workers, each with a processor and as many environments as the agent
+                has; 0 practises in this process and needs no Ray.
+            make_env: An id, or a function that makes one environment or a batch for a worker. By
+                default the id that the agent's environments were made from.
+            address: Address of the Ray cluster, ``host:port`` or ``"auto"``; by default this
+                machine.
+            batch_steps: Number of steps of a batch, over its environments.
+            round_batches: Number of batches of a round.
+            timeout: Number of seconds without an answer after which a worker counts as dead.
+            checkpoint: File to save the agent to after every round. To resume after a crash, load
+                it and call this method again with ``reset_num_timesteps=False``.
+            log_interval: Number of rounds between two dumps of the log; None for none.
+            reset_num_timesteps: False resumes towards ``total_timesteps``.
+            progress_bar: Whether to show a progress bar.
 
-        Workers that die are replaced. Ctrl-C ends them and keeps the rounds that are complete.
+        Dead workers are replaced. Ctrl-C ends the workers and keeps the complete rounds.
 
         Raises:
             InvalidOption: If an option is out of range, the agent's hops ask for neighbours, or the
-                cluster is not there.
-            InvalidEnvironment: If environments cannot be made elsewhere, or keep failing.
-            DependencyNotInstalled: If there are workers and no ray.
+                cluster is not available.
+            InvalidEnvironment: If workers cannot make environments, or environments keep failing.
+            DependencyNotInstalled: If ``workers`` is above 0 and ray is missing.
         """
         rounds = Rounds.checked(
             self, total_timesteps, batch_steps=batch_steps, n_batches=round_batches
@@ -341,7 +342,7 @@ class AttributePlannerAgent:
             working = working_in(recipe, workers, address=address, timeout=timeout)
         self._navigator = None
         with make_progress_bar(progress_bar) as progress, endless_goals(self.env), working as run:
-            if not isinstance(self.env, SpacesOnly):  # workers have environments where it has none
+            if not isinstance(self.env, SpacesOnly):  # an agent without environments has no origin
                 self.trained_in = origin(self.env)
             if reset_num_timesteps:
                 self.steps_practised = 0
@@ -356,7 +357,7 @@ class AttributePlannerAgent:
         return self
 
     def _fit_success_model(self) -> None:
-        """Learn how likely hops are from the state at hand; of few attempts the table knows all."""
+        """Fit the success model of hops; with few attempts the table is as good."""
         wanted = self.planner_options.first_edge and not self.options.asks_for_changes
         if not wanted or len(self.attempts) < supervised.MIN_ATTEMPTS:
             return
@@ -366,7 +367,7 @@ class AttributePlannerAgent:
         self._navigator = None
 
     def new_success_model(self) -> SuccessModel:
-        """A success model for this agent's observations that knows nothing yet."""
+        """Return an untrained success model for this agent's observations."""
         return supervised.new_success_model(
             self.observation_space,
             self.low_level,
@@ -375,14 +376,14 @@ class AttributePlannerAgent:
         )
 
     def _imagine(self) -> None:
-        """Let an inverse learner's forward model draw a graph of its own."""
+        """Let an inverse learner's forward model build a graph of its own."""
         if self.examples is None or len(self.examples) < supervised.MIN_ATTEMPTS:
             return
         self.imagined = supervised.imagine(self.low_level, self.examples, self.rng)
         self._navigator = None
 
     def _seed_all(self) -> None:
-        """Draw a new seed for everything random, so that a loaded agent draws as this one would."""
+        """Draw a new seed for all generators, so that a loaded agent draws the same."""
         seed = int(self.rng.integers(2**31))
         set_random_seed(seed, using_cuda=get_device(self.options.device).type == "cuda")
         self.action_space.seed(seed)
@@ -398,29 +399,29 @@ class AttributePlannerAgent:
     ) -> AttributePlannerAgent:
         """Learn from recorded episodes, without a step in an environment.
 
-        Episodes are cut where attributes change. The hop policy copies what was done before each
-        change, the kinds of changes are counted, and plans are made of them, also through
-        descriptions that the log does not hold. :meth:`learn` may go on from there. An agent that
-        has learned nothing yet gets a larger network, unless it was given ``policy_kwargs``.
+        Episodes are cut where attributes change. The hop policy imitates the actions before each
+        change, and the kinds of changes are counted. Plans consist of these changes, also through
+        descriptions that the log does not contain. :meth:`learn` can continue the training. An
+        untrained agent gets a larger network, unless it was given ``policy_kwargs``.
 
         Args:
             log: An npz file or a mapping with ``observations``, ``actions`` and ``terminals``; a
                 list of episodes, each a mapping with ``observations`` and ``actions``; a Minari
                 dataset; or an SB3 replay buffer.
             describe: ``(n, …)`` observations → ``(n, n_attributes)`` descriptions, such as a
-                detector's ``predict``. By default the log holds them, as ``attributes`` or as
+                detector's ``predict``. By default the log contains them, as ``attributes`` or as
                 ``achieved_goal`` of its observations.
-            n_updates: How many batches of 256 steps to copy; by default every step fifteen times,
-                and at least 2,000.
-            progress_bar: Whether to show a bar.
+            n_updates: Number of batches of 256 steps to train on; by default fifteen passes over
+                all steps, and at least 2,000 batches.
+            progress_bar: Whether to show a progress bar.
 
         Raises:
-            InvalidOption: If the agent's hops ask for neighbours, its algorithm has no policy of
-                actor and critic (``ppo``, ``a2c``, ``reinforce``), or there is nothing to do.
-            InvalidEnvironment: If a wrapper normalises what the agent sees: the log is not.
-            InvalidData: If the log has none of these forms, other spaces, numbers that are not
+            InvalidOption: If the agent's hops ask for neighbours, its algorithm has no policy with
+                actor and critic (``ppo``, ``a2c``, ``reinforce``), or ``n_updates`` is below 1.
+            InvalidEnvironment: If a wrapper normalises the agent's observations, unlike the log's.
+            InvalidData: If the log has none of these formats, other spaces, numbers that are not
                 finite, episodes of one state, or no change of an attribute.
-            InvalidAttributes: If a description does not belong to the attributes.
+            InvalidAttributes: If a description does not fit the attributes.
         """
         if n_updates is not None and n_updates < 1:
             raise InvalidOption(f"n_updates is at least 1; received {n_updates}.")
@@ -434,21 +435,21 @@ class AttributePlannerAgent:
         return self
 
     def explain_hop(self, change: GoalLike) -> list[str]:
-        """What hops that bring about a change alter beside it, need, and are worth, in words.
+        """Describe the hops that make a change: side effects, conditions and success, in words.
 
         Args:
-            change: The attributes to change. There is a line for every kind of hop, of those that
-                a log has shown, that changes all of them.
+            change: The attributes to change. There is a line for each kind of hop in the log that
+                changes all of them.
         """
         wanted = self.attribute_space.goal(change) != FREE
         kinds = np.flatnonzero((self.hop_model.kinds[:, wanted] != 0).all(axis=1))
         return [self.hop_model.explain(int(kind)) for kind in kinds]
 
     def add_examples(self, examples: Examples) -> None:
-        """Take over what actions did elsewhere, in a log or a simulator, as if explored here.
+        """Add the effects of actions from elsewhere, such as a log or a simulator.
 
-        They count as steps of exploring. Attributes must be those the agent will see: with a
-        detector, its own word.
+        They count as steps of exploration. Their attributes must be those that the agent sees; with
+        a detector, its predictions.
 
         Args:
             examples: States, actions, and the attributes before and after.
@@ -456,7 +457,7 @@ class AttributePlannerAgent:
         Raises:
             InvalidOption: If the low level learns from nothing but its own steps.
             InvalidData: If there are too few examples, lengths differ, a state is not finite or an
-                action is none of the environment's.
+                action does not belong to the environment.
         """
         if self.examples is None:
             raise InvalidOption(
@@ -472,7 +473,7 @@ class AttributePlannerAgent:
         self._navigator = None
 
     def _report(self) -> None:
-        """Say in the log, and with ``verbose`` in words, what there is to plan with."""
+        """Log a summary of the graph, and print it with ``verbose``."""
         if self.counts.n_nodes == 0:
             return
         planner = self.navigator.planner
@@ -490,7 +491,7 @@ class AttributePlannerAgent:
         advice.warn(self.find_problems())
 
     def find_problems(self) -> list[str]:
-        """What the hops say about the attributes and options, and what to do about it, in words."""
+        """Return problems of the attributes and options that the hops show, with remedies."""
         if isinstance(self.hops, PracticeVecEnv):
             limit = self.hops.lengths.limit
             return advice.on_practice(
@@ -520,14 +521,15 @@ class AttributePlannerAgent:
         *,
         goal: GoalLike | None = None,
     ) -> tuple[npt.NDArray[Any], Journey]:
-        """Plan, then act: the action of the hop policy towards the next node of the plan.
+        """Plan, then act: return the hop policy's action towards the next node of the plan.
 
         Args:
-            observation: Of one environment or of a batch of them.
-            state: What the last call returned; None begins new journeys.
-            episode_start: ``(n,)`` where an episode has just begun.
-            deterministic: Whether to take the most likely action; a planner that samples samples.
-            goal: What to head for instead of the observation's ``desired_goal``, in any form that
+            observation: Of one environment or of a batch.
+            state: The state that the last call returned; None starts new journeys.
+            episode_start: ``(n,)`` whether an episode has just begun.
+            deterministic: Whether to take the most probable action; no effect if
+                ``sample_actions`` is set.
+            goal: Goal to use instead of the observation's ``desired_goal``, in any form that
                 ``AttributeSpace.goal_set`` reads, such as ``"ore>=3 or lamp"``.
 
         Returns:
@@ -554,11 +556,11 @@ class AttributePlannerAgent:
         return (actions[0] if single else actions), journey
 
     def plan(self, observation: Observation, goal: GoalLike | None = None) -> Plan | None:
-        """The plan from an observation to a goal; None if there is none.
+        """Return the plan from an observation to a goal; None if there is none.
 
         Args:
-            observation: Where to begin.
-            goal: Where to go, in any form that ``AttributeSpace.goal_set`` reads; by default the
+            observation: The start.
+            goal: The goal, in any form that ``AttributeSpace.goal_set`` reads; by default the
                 observation's own goal.
         """
         batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
@@ -578,22 +580,23 @@ class AttributePlannerAgent:
         max_nodes: int = 300,
         ax: Axes | None = None,
     ) -> Axes:
-        """The graph that plans are made over, with the plan for a goal drawn through it.
+        """Draw the graph, with the plan for a goal.
 
-        Neighbours lie together, and darker edges work more often.
+        Neighbours lie close together. Darker edges have a higher success probability.
 
         Args:
-            goal: Where to go, in any form that ``AttributeSpace.goal_set`` reads; None draws no
-                plan. If there is none, the title says so.
+            goal: The goal, in any form that ``AttributeSpace.goal_set`` reads; None draws no
+                plan. If there is no plan, the title says so.
             start: ``(n_attributes,)`` the description where the plan begins; by default the one
-                that hops started from or ended in most often.
-            max_nodes: Most nodes to draw: the plan's, or the most visited one, and what is near.
-            ax: Where to draw; new axes by default.
+                in which hops started or ended most often.
+            max_nodes: Maximum number of nodes: the plan's, or the most visited one, and those
+                nearby.
+            ax: Axes to draw on; new ones by default.
 
         Raises:
-            InvalidGoal: If the goal does not belong to the attributes.
+            InvalidGoal: If the goal does not fit the attributes.
             InvalidGraph: If nothing was explored yet.
-            InvalidOption: If the plan has more nodes than may be drawn.
+            InvalidOption: If the plan has more than ``max_nodes`` nodes.
             DependencyNotInstalled: If matplotlib is missing.
         """
         planner, plan = self.graph, None
@@ -612,19 +615,19 @@ class AttributePlannerAgent:
 
     @property
     def navigator(self) -> Navigator | ChangeNavigator:
-        """What follows the plans; made anew when the graph or the options have changed."""
+        """The navigator, which follows plans; rebuilt when the graph or the options change."""
         if self._navigator is None:
             self._navigator = build_navigator(self)
         return self._navigator
 
     @property
     def graph(self) -> Planner:
-        """What hops did, as a graph; of an agent that has only read logs, the transitions there."""
+        """The graph of hops; of an agent that has only read logs, of their transitions."""
         planner = self.navigator.planner
         return planner if planner.counts.n_nodes else Planner(self.counts)
 
     def set_planner(self, planner: str | PlannerOptions) -> None:
-        """Plan in another way from now on; what was learned stays.
+        """Change the planner; everything learned stays.
 
         Raises:
             InvalidOption: If it plans over whole descriptions, and hops ask for changes.
@@ -634,17 +637,17 @@ class AttributePlannerAgent:
         if self.success_model is None:
             self._fit_success_model()
 
-    # --- an SB3 citizen ---------------------------------------------------------------------
+    # --- the interface of SB3 ---------------------------------------------------------------
 
     @property
     def logger(self) -> Logger:
-        """The log of all phases."""
+        """The logger of all phases."""
         if self._logger is None:
             self._logger = configure_logger(self.options.verbose, self.options.tensorboard_log)
         return self._logger
 
     def set_logger(self, logger: Logger) -> None:
-        """Log elsewhere."""
+        """Set the logger."""
         self._logger = logger
         self._custom_logger = True
 
@@ -654,15 +657,15 @@ class AttributePlannerAgent:
         return self.env.num_envs
 
     def get_env(self) -> VecEnv:
-        """The environments as they were given: callbacks compare their kind with that of others."""
+        """Return the environments as given, whose type callbacks compare with that of others."""
         return self.env.venv if isinstance(self.env, GuardedVecEnv) else self.env
 
     def get_vec_normalize_env(self) -> VecNormalize | None:
-        """The normalising wrapper among them, if there is one."""
+        """Return the normalising wrapper of the environments, if there is one."""
         return unwrap_vec_normalize(self.env)
 
-    def set_env(self, env: Worlds) -> None:
-        """Train in other environments with the same attributes, observations and actions.
+    def set_env(self, env: EnvLike) -> None:
+        """Set other environments to train in, with the same attributes, observations and actions.
 
         Raises:
             InvalidEnvironment: If they differ.
@@ -678,13 +681,13 @@ class AttributePlannerAgent:
         self._navigator = None
 
     def save(self, path: str | Path, include: Collection[str] = ("attempts", "examples")) -> None:
-        """Write everything learned into one zip of plain data, whole or not at all.
+        """Save everything learned to one zip of plain data; a crash leaves the old file intact.
 
         Args:
             path: The zip; ``.zip`` is added if it is missing.
-            include: What of the agent's experience to keep beside what it learned from it:
+            include: Parts of the agent's experience to save beside what it learned:
                 ``"attempts"``, ``"examples"`` and ``"replay_buffer"`` (of DQN, SAC, …; it may be
-                large). A loaded agent that has all of them trains on as if never saved.
+                large). An agent saved with all of them resumes training as if never saved.
 
         Raises:
             InvalidOption: If ``include`` names anything else.
@@ -695,28 +698,28 @@ class AttributePlannerAgent:
     def load(
         cls,
         path: str | Path,
-        env: Worlds | None = None,
+        env: EnvLike | None = None,
         *,
         custom_objects: Mapping[str, type[Any]] | None = None,
         max_bytes: int | None = None,
         **changes: Any,
     ) -> Any:
-        """An agent that :meth:`save` wrote.
+        """Load an agent that :meth:`save` wrote.
 
-        The file is data: nothing in it is run, and nothing is imported because it says so.
+        The file is data: no code in it is run, and no module is imported because it names it.
 
         Args:
             path: The zip.
-            env: Worlds to train on in; without any the agent acts but cannot learn.
-            custom_objects: ``"module:Name"`` → your own class, of a policy, algorithm, network or
+            env: Environments for further training; without them the agent can act but not learn.
+            custom_objects: ``"module:Name"`` → your own class of a policy, algorithm, network or
                 optimizer that the agent was made with; without it, import that module first.
-            max_bytes: What the file may unpack to, and what the buffers it asks for may take; by
-                default 4 GiB, and less for a file that says it unpacks to a hundred times its size.
+            max_bytes: Maximum size in bytes of the unpacked file, and of the buffers; by default
+                4 GiB, and less for a file that unpacks to more than a hundred times its size.
             changes: Options to change, such as ``device`` or ``verbose``.
 
         Raises:
             InvalidArchive: If the file is truncated, foreign, damaged or newer than this library.
-            InvalidEnvironment: If the environment is not of the kind the agent was made for.
+            InvalidEnvironment: If the environment does not fit the agent.
             InvalidOption: If a change is out of range, or the buffers would be too large.
         """
         return storage.load(

@@ -1,4 +1,4 @@
-"""PlannerOptions: how an agent plans and follows its plans, and the two presets."""
+"""PlannerOptions: how an agent plans and follows its plans, and two presets."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ from gym_attrplan.models.restoring import is_a
 
 @dataclass(frozen=True)
 class PlannerOptions:
-    """How the agent plans and follows its plans; each part can be switched by itself.
+    """Options for planning and for following plans, each independent of the others.
 
     Attributes:
         estimator: Edge probabilities: ``success_ratio`` (the paper's c_π), ``exploration_share``
             (the paper's ablation without c_π), ``beta_mean`` or ``beta_lower``.
-        first_edge: Whether the success model judges the first hop to a neighbour from the state at
-            hand. Where hops ask for changes it would have the agent put off what it is asked for:
-            from elsewhere, where the state is not known yet, everything looks better.
-        memory: Whether nodes visited and edges failed within an episode become more costly.
-        sample_actions: Whether actions are always sampled from π, whatever ``deterministic`` says.
-        retry_cost: What an action costs for each time it was tried in the same situation of the
-            episode, in nats; for policies with discrete actions, followed deterministically. Where
-            actions are a continuum, any cost but 0 has a hop that failed tried with sampled ones;
-            where hops ask for changes, it has actions drawn wherever the same was seen before.
-        unreachable: What to do about a goal the graph does not reach: head for the reachable
-            node that meets most of it (``nearest``), or let the explorer act (``explore``).
-        forward: Whether the forward model, where there is one, picks the action whose foreseen
-            outcome is nearest to the goal; π acts where it sees no way.
-        edges: What the graph is made of: what was counted (``table``), what the forward model
-            believes possible (``model``), or ``both``; without a forward model the table.
-        step_cost: Cost of a hop beside its improbability, in nats; None for 1 where actions are a
-            continuum, else 0.001. With a continuum of actions a failed hop is tried again from
-            another state: the cost is time, and 1/p tries cost about 1 - log p. With few actions
+        first_edge: Whether the success model predicts the probability of the first hop to a
+            neighbour from the current state. With hops that ask for changes the agent would
+            postpone difficult changes: later hops, whose state is unknown, look easier.
+        memory: Whether visited nodes and failed edges cost more within an episode.
+        sample_actions: Whether actions are always sampled from π, regardless of
+            ``deterministic``.
+        retry_cost: Extra cost of an action, in nats, for each time it was tried in the same
+            situation of the episode, for deterministic policies with discrete actions. With
+            continuous actions, any cost above 0 means that a failed hop is retried with sampled
+            actions. With hops that ask for changes, it means that actions are sampled when the same
+            observation returns.
+        unreachable: What to do if the graph does not reach a goal: head for the reachable node that
+            meets most of it (``nearest``), or let the explorer act (``explore``).
+        forward: Whether the forward model, if there is one, picks the action whose predicted
+            outcome is nearest to the goal; π acts if there is no such action.
+        edges: Source of the graph: the counted transitions (``table``), the forward model's
+            predictions (``model``), or ``both``; without a forward model the table.
+        step_cost: Cost of a hop beside its improbability, in nats; None for 1 with continuous
+            actions, else 0.001. With continuous actions a failed hop is retried from
+            another state, so the cost is time, and 1/p tries cost about 1 - log p. With few actions
             the same action would mostly fail again.
-        max_seconds: How long a search through descriptions that were never seen may take; then the
-            nearest one found is headed for.
+        max_seconds: Time limit, in seconds, of a search through descriptions that were never seen;
+            after it, the agent heads for the nearest one found.
     """
 
     estimator: str = "beta_mean"
@@ -54,7 +56,7 @@ class PlannerOptions:
     max_seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        """Say what is wrong now, not when the first plan is made."""
+        """Raise errors now, not when the first plan is made."""
         for name, hint in get_type_hints(type(self)).items():
             if not is_a(value := getattr(self, name), hint):
                 raise InvalidOption(f"{name} is {hint}; received {value!r:.100}.")
@@ -83,23 +85,23 @@ PLANNERS = {
         step_cost=1e-3,
     ),
 }
-"""The default, better than the paper's; and the paper's, to the letter."""
+"""Presets: the default, which improves on the paper's planner, and the paper's own."""
 
 
 _OF_NEIGHBOURS = ("estimator", "first_edge", "forward", "edges", "step_cost")
-"""What there is to choose only where edges join whole descriptions."""
+"""Options that apply only if edges join whole descriptions."""
 
 
 def checked_options(planner: str | PlannerOptions, *, hops: str = "neighbours") -> PlannerOptions:
-    """The options that a name stands for, or the options themselves.
+    """Return the options of a preset's name, or the given options, checked.
 
     Args:
         planner: The name or the options.
-        hops: What the agent's hops are asked for.
+        hops: The goal of the agent's hops.
 
     Raises:
-        InvalidGraph: If there is no planner of that name.
-        InvalidOption: If an option means nothing for such hops.
+        InvalidGraph: If there is no preset of that name.
+        InvalidOption: If an option does not apply to such hops.
     """
     if isinstance(planner, PlannerOptions):
         for name in _OF_NEIGHBOURS if hops == "changes" else ():

@@ -1,4 +1,4 @@
-"""PracticeVecEnv: environments cut into segments that hop or explore, in one stream of steps."""
+"""PracticeVecEnv: environments whose episodes consist of hops and exploration segments."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ Rows = npt.NDArray[np.int64]
 
 
 class PracticeVecEnv(HopJudge):
-    """Environments in which one segment follows another, each a hop or a walk that explores.
+    """Environments whose episodes consist of segments, each a hop or exploration.
 
-    A hop is asked for a change, ``desired_goal`` with -1 for what is free. It ends when the change
-    holds, when its time is up, or with the episode; what else changes on the way is part of its
-    outcome, which is counted. A segment that explores has no goal and is paid for transitions, the
-    rarer the more. Segments follow each other within an episode, so exploring starts wherever hops
-    have led. For SB3 every segment is an episode.
+    A hop has a change as its goal, ``desired_goal`` with -1 for free attributes. It ends when the
+    change holds, when its time is up, or with the episode. Everything else that changes is part of
+    its outcome, which is counted. An exploration segment has no goal and pays a bonus for
+    transitions, higher for rarer ones. Segments follow each other within an episode, so exploration
+    starts wherever hops have led. For SB3 every segment is an episode.
 
     Args:
         venv: The environments.
-        counts: Every transition between descriptions is counted here.
-        outcomes: Every hop that has ended is counted here, unless the time limit of the episode
-            cut it shorter than hops that work are on average.
-        settings: How practice is divided up and paid.
-        formula: What a transition pays while exploring.
-        attempts: Where the states that hops start from are kept, for reports on them.
-        rng: Draws segments and changes.
+        counts: Table of all transitions between descriptions.
+        outcomes: Table of all finished hops, except those that the time limit of the episode
+            cut shorter than the mean successful hop.
+        settings: Shares, lengths and rewards of the segments.
+        formula: Bonus of a transition in exploration.
+        attempts: Buffer of the states at the start of hops, for reports.
+        rng: Generator of segments and changes.
 
     Attributes:
-        lengths: How long hops take that work.
-        episode_steps: The longest episode that a time limit has cut; 0 while there was none.
-        ends: ``(num_envs, n_attributes)`` descriptions after the last step, the last of an episode
-            where one was over.
-        over: ``(num_envs,)`` where one was.
-        ended: Where no time limit was the reason.
-        notes: Where everything that is counted is noted too, if anywhere.
+        lengths: Lengths of successful hops.
+        episode_steps: Length of the longest episode that a time limit has cut; 0 if none yet.
+        ends: ``(num_envs, n_attributes)`` descriptions after the last step, before automatic
+            resets.
+        over: ``(num_envs,)`` whether the episode was over.
+        ended: ``(num_envs,)`` whether it ended without a time limit.
+        notes: Second record of everything that is counted, if any.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PracticeVecEnv(HopJudge):
         self.counts, self.outcomes = counts, outcomes
         self.settings = settings = PracticeSettings() if settings is None else settings
         self.lengths = HopLengths(first_limit=settings.first_limit, limits=settings.limits)
-        assert formula is not None  # options refuse what pays nothing
+        assert formula is not None  # options refuse exploration without a bonus
         self.episode_steps = 0
         self._formula = formula
         self._attempts = attempts
@@ -82,7 +82,7 @@ class PracticeVecEnv(HopJudge):
         self.notes: PracticeNotes | None = None
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What practice goes by, beside what is counted elsewhere; :meth:`restore` takes it."""
+        """Return the state of practice that is not stored elsewhere, for :meth:`restore`."""
         return {
             "lengths": self.lengths.recent.copy(),
             "seen": self._drawer.seen.copy(),
@@ -90,10 +90,10 @@ class PracticeVecEnv(HopJudge):
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from what :meth:`to_arrays` gave.
+        """Restore the state that :meth:`to_arrays` returned.
 
         Raises:
-            InvalidArchive: If the arrays are of another practice.
+            InvalidArchive: If the arrays do not fit these environments.
         """
         lengths, seen = arrays["lengths"], arrays["seen"]
         sound = lengths.ndim == 1 and lengths.dtype == np.float64 and len(lengths) <= MAX_LENGTHS
@@ -110,13 +110,13 @@ class PracticeVecEnv(HopJudge):
         self.episode_steps = int(limit)
 
     def take_tally(self) -> tuple[int, int]:
-        """Hops ended and changes made since the last call."""
+        """Return the number of finished hops and of changes made since the last call."""
         n_hops, n_made = self._tally.tolist()
         self._tally[:] = 0
         return n_hops, n_made
 
     def reset(self) -> Observations:
-        """Begin new episodes, and a segment in each."""
+        """Begin new episodes, with a segment in each."""
         observations: Observations = dict(self.venv.reset())  # type: ignore[arg-type]
         here = observations["achieved_goal"]
         n = self.num_envs
@@ -133,7 +133,7 @@ class PracticeVecEnv(HopJudge):
         return observations
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Step; pay, and replace the segments that ended."""
+        """Step, compute rewards, and replace finished segments."""
         observations, _, over, infos = self.venv.step_wait()
         observations = dict(observations)  # type: ignore[arg-type]
         ends = last_vectors(observations, over, infos)
@@ -143,7 +143,7 @@ class PracticeVecEnv(HopJudge):
         self._n_steps += 1
         self._ages += 1
         made = _holds(ends, self._goals)
-        cut = np.zeros(self.num_envs, np.bool_)  # by a time limit: nobody knows what would follow
+        cut = np.zeros(self.num_envs, np.bool_)  # by a time limit: the outcome is unknown
         for i in np.flatnonzero(over).tolist():
             cut[i] = bool(infos[i].get("TimeLimit.truncated"))
         ended = over & ~cut
@@ -173,19 +173,19 @@ class PracticeVecEnv(HopJudge):
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.float32]:
-        """1 where the change holds; a walk without a goal is paid by what it finds, not here."""
+        """Return 1 where the change holds; exploration is not rewarded here."""
         return _holds(achieved_goal, desired_goal).astype(np.float32)
 
     def compute_terminated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: list[Info]
     ) -> BoolArray:
-        """Whether a hop ends there: its change holds, or the environment's episode is over."""
+        """Return whether a hop ends there: its change holds, or the episode is over."""
         ended = np.array([bool(one.get("env_terminated")) for one in info])
         ends: BoolArray = _holds(achieved_goal, desired_goal) | ended
         return ends
 
     def _bonus(self, ends: IntArray) -> npt.NDArray[np.float64]:
-        """Count the transitions; what they pay while exploring."""
+        """Count the transitions and return their bonuses in exploration."""
         bonus = np.zeros(self.num_envs)
         moved = (ends != self._previous).any(axis=1)
         if moved.any():
@@ -198,8 +198,8 @@ class PracticeVecEnv(HopJudge):
     def _count(
         self, hopped: BoolArray, ends: IntArray, made: BoolArray, ended: BoolArray, cut: BoolArray
     ) -> None:
-        """Note how the hops went that have ended."""
-        # A hop that was cut short before hops usually end might yet have worked.
+        """Record the outcomes of finished hops."""
+        # A hop that was cut before the usual length of hops might still have succeeded.
         fair = np.minimum(self._limits, self.lengths.mean)
         unknown = cut & ~made & (self._n_steps < fair)
         rows = np.flatnonzero(hopped & ~unknown)
@@ -220,7 +220,7 @@ class PracticeVecEnv(HopJudge):
             self.notes.note_hops(hops)
 
     def take_in(self, counts: TransitionCounts, hops: EndedHops, seen: BoolArray) -> None:
-        """Count what was practised elsewhere, as if it had been here.
+        """Add counts from practice elsewhere.
 
         Args:
             counts: The transitions.
@@ -232,7 +232,7 @@ class PracticeVecEnv(HopJudge):
         self._drawer.seen |= seen
 
     def _last_info(self, i: int, last: Observations, made: bool, ended: bool) -> Info:
-        """What SB3 wants to know of a segment that ended."""
+        """Return the info that SB3 expects at the end of a segment."""
         return {
             "terminal_observation": {**last, "desired_goal": self._goals[i].copy()},
             "TimeLimit.truncated": not (made or ended),
@@ -258,7 +258,7 @@ class PracticeVecEnv(HopJudge):
 
 
 def _holds(achieved: IntArray, change: IntArray) -> BoolArray:
-    """Where a change holds; one that asks for nothing never does."""
+    """Return where a change holds; an empty change never does."""
     free = change == FREE
     held: BoolArray = np.all((achieved == change) | free, axis=-1) & ~np.all(free, axis=-1)
     return held

@@ -1,4 +1,4 @@
-"""PracticeNotes: what practice counted, to be counted once more elsewhere."""
+"""PracticeNotes: a record of practice that can be counted again elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gym_attrplan.graph import TransitionCounts
 
 
 class EndedHops(NamedTuple):
-    """Hops that have ended, as :meth:`HopOutcomes.record` takes them; ``(n, …)`` each."""
+    """Finished hops, as arguments of :meth:`HopOutcomes.record`; ``(n, …)`` each."""
 
     starts: IntArray
     changes: IntArray
@@ -24,7 +24,7 @@ class EndedHops(NamedTuple):
 
 
 class PracticeNotes:
-    """Transitions and hops in the order in which they were counted.
+    """Record of transitions and hops, in the order in which they were counted.
 
     Args:
         space: The attributes.
@@ -39,10 +39,10 @@ class PracticeNotes:
         self._hops = [EndedHops(nobody, nobody, nobody, nothing, np.zeros(0, np.int64), nothing)]
 
     def note_hops(self, hops: EndedHops) -> None:
-        """Hops that have just ended."""
+        """Add finished hops."""
         self._hops.append(hops)
 
     def hops(self) -> EndedHops:
-        """All of them."""
+        """Return all hops."""
         columns: Any = zip(*self._hops, strict=True)
         return EndedHops(*(np.concatenate(parts) for parts in columns))

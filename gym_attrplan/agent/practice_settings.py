@@ -1,4 +1,4 @@
-"""PracticeSettings: how practice is divided up and paid, the same for every environment."""
+"""PracticeSettings: shares, lengths and rewards of practice, the same for every environment."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gym_attrplan.error import InvalidOption
 
 @dataclass(frozen=True)
 class PracticeSettings:
-    """How practice is divided up and paid.
+    """Shares, lengths and rewards of practice.
 
     Attributes:
         explore_share: Share of the segments that explore.
-        explore_steps: Length of a segment that explores.
-        bonus_scale: Factor on the bonus of a transition while exploring; a hop pays 1.
-        first_limit: Longest hop while it is not known how long hops take.
-        limits: Shortest and longest such limit later on.
-        floor: Chance to be drawn that a change has which needs no practice, beside p (1 - p) of
-            one that works with probability p.
-        near: For a change that was seen to follow from here by chance, (1 - p) times so much is
-            added: it can be learned, however often it has failed.
+        explore_steps: Number of steps of an exploration segment.
+        bonus_scale: Factor on the bonus of a transition in exploration; a hop pays 1.
+        first_limit: Step limit of hops until their usual length is known.
+        limits: Minimum and maximum of that limit afterwards.
+        floor: Minimum weight with which a change is drawn, added to p (1 - p) for a change with
+            success probability p.
+        near: Extra weight, times (1 - p), of a change that was seen to follow from the current
+            description: it can be learned, however often it has failed.
     """
 
     explore_share: float = 0.25
@@ -36,7 +36,7 @@ class PracticeSettings:
 
     @classmethod
     def given(cls, *, max_hop_steps: int | None = None, **settings: Any) -> PracticeSettings:
-        """Settings with one length for all hops, unless it is None."""
+        """Create settings; ``max_hop_steps`` fixes the limit of all hops, unless it is None."""
         if max_hop_steps is not None:
             settings |= {"first_limit": max_hop_steps, "limits": (max_hop_steps, max_hop_steps)}
         return cls(**settings)

@@ -1,4 +1,4 @@
-"""Getting out of circles: where the most likely action did not help, another one is tried."""
+"""Alternative actions for situations in which the most probable action did not help."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from gym_attrplan.graph import EpisodeMemory
 Observations = dict[str, npt.NDArray[Any]]
 
 PATIENCE = 4
-"""Returns to the same situation before actions are drawn more boldly than the policy would."""
+"""Number of returns to a situation before actions are sampled from a flatter distribution."""
 
 PUSH_STEPS = 16
-"""So many steps sampled actions keep their noise: new noise in every step adds up to nothing."""
+"""Number of steps for which sampled noise is kept: independent noise averages out."""
 
 
 def searching_actions(
@@ -36,14 +36,14 @@ def searching_actions(
     *,
     draw: bool = False,
 ) -> npt.NDArray[Any]:
-    """The most likely actions, and others where those did not help earlier in the episode.
+    """Return the most probable actions, and others where those failed earlier in the episode.
 
     Args:
-        model: What hops.
-        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
-        journey: What the episodes have tried.
-        envs: ``(n,)`` which environment of the journey each row is.
-        draw: Whether another action is drawn as the policy would, instead of the least tried one.
+        model: The policy that hops.
+        observations: ``{key: (n, …)}``, with the hop's target as ``desired_goal``.
+        journey: The record of the episodes.
+        envs: ``(n,)`` the environment of each row.
+        draw: Whether another action is sampled from the policy, instead of the least tried one.
     """
     if draw and knows_action_probs(model):
         return redrawn_actions(model, observations, journey.tries, envs)
@@ -52,7 +52,7 @@ def searching_actions(
     actions = np.asarray(model.predict(observations, deterministic=True)[0])
     if isinstance(model, InverseLearner) or not isinstance(model.action_space, spaces.Box):
         return actions
-    # Where hops ask for changes, to ask is noted too.
+    # With hops that ask for changes, the memory also counts the request itself.
     again = journey.memory.failures(envs, *journey.edges[envs].T) > draw
     if again.any():
         retried = {key: part[again] for key, part in observations.items()}
@@ -67,16 +67,16 @@ def wandering_actions(
     journey: Journey,
     envs: npt.NDArray[np.int64],
 ) -> npt.NDArray[Any]:
-    """Where no plan leads on: the explorer's actions, varied from step to step but reproducible.
+    """Return the explorer's actions for rows without a plan: random, but reproducible.
 
     Args:
-        explorer: What explores.
+        explorer: The policy that explores.
         observations: ``{key: (n, …)}``.
-        journey: What the episodes have tried.
-        envs: ``(n,)`` which environment of the journey each row is.
+        journey: The record of the episodes.
+        envs: ``(n,)`` the environment of each row.
     """
     journey.n_pushes += 1
-    # What has values of actions has no probabilities of them to draw by.
+    # A learner of action values has no probabilities to sample from.
     values_alone = isinstance(explorer, OffPolicyAlgorithm) and not isinstance(
         explorer.action_space, spaces.Box
     )
@@ -91,7 +91,7 @@ def wandering_actions(
 
 
 def knows_action_probs(model: BaseAlgorithm | InverseLearner) -> bool:
-    """Whether the policy gives each of a few actions a probability."""
+    """Return whether the policy gives each of a few actions a probability."""
     if not isinstance(model.action_space, spaces.Discrete):
         return False
     return isinstance(model, InverseLearner) or isinstance(model.policy, ActorCriticPolicy)
@@ -103,16 +103,16 @@ def least_tried_actions(
     memory: EpisodeMemory,
     envs: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """The most likely action of each row, less what having tried it there before costs.
+    """Return the best action of each row by log probability minus the cost of earlier tries.
 
-    A policy that is followed deterministically and errs does so for ever: it comes back to where
-    it was and does the same again. Counting its tries makes it search instead.
+    A deterministic policy that errs does so for ever: it returns to the same situation and does the
+    same again. Counting its tries makes it search instead.
 
     Args:
         model: A model that :func:`knows_action_probs`.
-        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
-        memory: Counts the tries of each environment's episode; ``fail_cost`` is what one costs.
-        envs: ``(n,)`` which environment each row is; ``0 … n-1`` by default.
+        observations: ``{key: (n, …)}``, with the hop's target as ``desired_goal``.
+        memory: Counts the tries within each episode; ``fail_cost`` is the cost of one.
+        envs: ``(n,)`` the environment of each row; ``0 … n-1`` by default.
     """
     scores = _scores(model, observations)
     n, n_actions = scores.shape
@@ -131,17 +131,17 @@ def redrawn_actions(
     memory: EpisodeMemory,
     envs: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """The most likely action of each row; where the same was seen before, one drawn by the policy.
+    """Return the most probable action of each row, or a sampled one if the observation recurs.
 
-    An agent that comes back may be going in circles, or chance has led it back and the most
-    likely action is still the best: drawing serves both. After :data:`PATIENCE` returns draws
-    become bolder. The same returns draw the same.
+    An agent that returns to an observation may be going in circles, or chance has led it back and
+    the most probable action is still the best. Sampling serves both cases. After :data:`PATIENCE`
+    returns the distribution becomes flatter. The same returns give the same samples.
 
     Args:
         model: A model that :func:`knows_action_probs`.
-        observations: ``{key: (n, …)}``, the hop's target as ``desired_goal``.
-        memory: Counts the returns of each environment's episode.
-        envs: ``(n,)`` which environment each row is.
+        observations: ``{key: (n, …)}``, with the hop's target as ``desired_goal``.
+        memory: Counts the returns within each episode.
+        envs: ``(n,)`` the environment of each row.
     """
     scores, situation = _scores(model, observations), fingerprints(observations)
     here = np.zeros(len(envs), np.int64)
@@ -158,7 +158,7 @@ def redrawn_actions(
 def _scores(
     model: BaseAlgorithm | InverseLearner, observations: Observations
 ) -> npt.NDArray[np.float64]:
-    """``(n, n_actions)`` logarithms of the actions' probabilities, up to a constant."""
+    """Return ``(n, n_actions)`` log probabilities of actions, up to a constant."""
     if isinstance(model, InverseLearner):
         return model.log_probs(observations)
     return _log_probs(model, observations)
@@ -167,7 +167,7 @@ def _scores(
 def _pushed_actions(
     model: BaseAlgorithm, observations: Observations, seed: int
 ) -> npt.NDArray[Any]:
-    """Actions of a policy with noise, the same for the same seed; other draws are left alone."""
+    """Return actions sampled with a seed, without changing other generators."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         if getattr(model, "use_sde", False):

@@ -1,4 +1,4 @@
-"""SelfImitation: what came about by chance is learned as if it had been asked for."""
+"""SelfImitation: learning from changes that happened by chance, with goals set in hindsight."""
 
 from __future__ import annotations
 
@@ -19,42 +19,40 @@ FloatArray = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 N_STEPS = 131_072
-"""Steps that are remembered, of all environments together."""
+"""Maximum number of steps that are remembered, over all environments."""
 
 MAX_BYTES = 2**28
-"""Of large observations fewer steps are remembered."""
+"""Maximum size of the remembered steps, in bytes."""
 
 HORIZON = 16
-"""So many steps before a change are an example of how to make it."""
+"""Maximum number of steps before a change that are examples of how to make it."""
 
 WEIGHT = 2.0
-"""Of the loss, beside the algorithm's own."""
+"""Weight of this loss, beside the algorithm's own."""
 
 NEAR = 0.8
-"""How much less often a step is drawn that is one further away from the change."""
+"""Factor on the probability of drawing a step, for each further step from the change."""
 
 LEARNED = 0.5
-"""What is made more often than this when asked for is learned from that alone: examples also show
-what was luck."""
+"""Success rate above which a change needs no imitation: examples also include luck."""
 
 BATCH_SIZE = 512
-"""One batch of examples is learned from for every so many steps."""
+"""Number of examples in a batch, and number of steps for which one batch is learned."""
 
 
 class SelfImitation(BaseCallback):
-    """Learns from changes that the policy has made, whatever it was asked for.
+    """Callback that learns from all changes that the policy has made, whatever its goal was.
 
-    What a policy does before a change of an attribute is an example of how to ask for it and get
-    it. A policy gradient only learns from it if that change happened to be the one asked for; a
-    change that ends the episode is even avoided by all other hops, and then never made when it is
-    asked for. So examples are remembered, and the policy imitates those that went better than it
-    expects of itself: the loss is ``-max(R - V, 0) log π(a)`` (self-imitation learning, Oh et al.,
-    2018), with what was asked for put right in hindsight. Every change that is not learned yet has
-    the same share of the examples, less the better it is made already.
+    The actions before a change are an example of how to make it. A policy gradient only learns from
+    them if that change happened to be the goal. A change that ends the episode is even avoided by
+    all other hops, and then never made when it is the goal. So examples are remembered, and the
+    policy imitates those that went better than it expects: the loss is ``-max(R - V, 0) log π(a)``
+    (self-imitation learning, Oh et al., 2018), with the goal replaced in hindsight. Every change
+    that is not learned yet has the same share of the examples, less its success rate.
 
     Args:
         practice: The environments that the model learns in.
-        rng: Draws examples.
+        rng: Generator of the examples.
     """
 
     def __init__(self, practice: PracticeVecEnv, *, rng: np.random.Generator) -> None:
@@ -75,7 +73,7 @@ class SelfImitation(BaseCallback):
         return True
 
     def _on_rollout_start(self) -> None:
-        """Imitate, now that the algorithm has learned from the last rollout."""
+        """Imitate, after the algorithm has learned from the last rollout."""
         n_batches, self._n_unused = divmod(self._n_unused, BATCH_SIZE)
         if self._past is None or not n_batches:
             return
@@ -94,7 +92,7 @@ class SelfImitation(BaseCallback):
         self.logger.record("train/imitation_loss", float(np.mean(losses)))
 
     def _weigh(self, examples: Examples) -> tuple[FloatArray, FloatArray, float]:
-        """Chances to be drawn, what examples would have paid, and how much there is to learn."""
+        """Return sampling weights, the rewards of examples, and the mean need of practice."""
         outcomes = self._practice.outcomes
         n_values = int(outcomes.space.sizes.max())
         faded: FloatArray = np.power(self._on_policy().gamma, examples.distance - 1.0)
@@ -113,14 +111,14 @@ class SelfImitation(BaseCallback):
         return weights, rewards, float(need[made].mean())
 
     def _imitate(self, examples: Examples, rewards: FloatArray, weight: float) -> float:
-        """One update; its loss."""
+        """Make one update and return its loss."""
         assert self._past is not None
         model = self._on_policy()
         seen, actions = self._past.at(examples.step, examples.env)
         goals = self._practice.outcomes.singles(examples.column, examples.value)
         observations = obs_as_tensor({**seen, "desired_goal": goals}, model.device)
         policy = model.policy
-        policy.set_training_mode(False)  # statistics are those of what is seen, not of examples
+        policy.set_training_mode(False)  # batch statistics must not come from examples
         done = torch.as_tensor(actions, device=model.device)
         values, log_probs, _ = policy.evaluate_actions(observations, done)
         wanted = torch.as_tensor(rewards, dtype=values.dtype, device=model.device)
@@ -138,15 +136,15 @@ class SelfImitation(BaseCallback):
 
 
 class Examples(NamedTuple):
-    """Steps after which an attribute soon took another value.
+    """Steps shortly before an attribute changed.
 
     Attributes:
-        step: ``(n,)`` which step.
-        env: Of which environment.
-        column: Which attribute.
-        value: What it became.
-        distance: After how many steps.
-        ended: Whether that ended the episode.
+        step: ``(n,)`` index of the step.
+        env: Index of the environment.
+        column: Index of the attribute.
+        value: Its new value.
+        distance: Number of steps until the change.
+        ended: Whether the change ended the episode.
     """
 
     step: Places
@@ -157,17 +155,17 @@ class Examples(NamedTuple):
     ended: BoolArray
 
     def take(self, rows: Places) -> Examples:
-        """Some of them."""
+        """Return some of the examples."""
         parts: list[Any] = [part[rows] for part in self]
         return Examples(*parts)
 
 
 class Past:
-    """The newest steps of a number of environments.
+    """Ring buffer of recent steps of several environments.
 
     Args:
-        observations: ``{key: (num_envs, …)}`` such as will be added.
-        actions: ``(num_envs, …)`` such as will be added.
+        observations: ``{key: (num_envs, …)}`` of the kind that will be added.
+        actions: ``(num_envs, …)`` of the kind that will be added.
     """
 
     def __init__(self, observations: Observations, actions: npt.NDArray[Any]) -> None:
@@ -194,14 +192,14 @@ class Past:
         over: BoolArray,
         ended: BoolArray,
     ) -> None:
-        """Remember a step of every environment, in the place of the oldest.
+        """Add a step of every environment, in place of the oldest.
 
         Args:
             observations: ``{key: (num_envs, …)}`` before the step.
-            actions: ``(num_envs, …)`` what the policy did.
-            ends: ``(num_envs, n_attributes)`` descriptions after it, the last of an episode too.
-            over: ``(num_envs,)`` where the episode was over then.
-            ended: Where no time limit was the reason.
+            actions: ``(num_envs, …)`` the policy's actions.
+            ends: ``(num_envs, n_attributes)`` descriptions after the step, before automatic resets.
+            over: ``(num_envs,)`` whether the episode was over.
+            ended: ``(num_envs,)`` whether it ended without a time limit.
         """
         k = self._n_added % self._size
         for key, part in self._seen.items():
@@ -211,12 +209,12 @@ class Past:
         self._n_added += 1
 
     def at(self, steps: Places, envs: Places) -> tuple[Observations, npt.NDArray[Any]]:
-        """What was seen before steps, and what was done."""
+        """Return the observations before steps, and the actions."""
         seen = {key: part[steps, envs] for key, part in self._seen.items()}
         return seen, self._actions[steps, envs]
 
     def examples(self) -> Examples:
-        """Every step after which an attribute changed before the episode was over, and soon."""
+        """Return every step that a change of an attribute soon followed in the same episode."""
         n = min(self._n_added, self._size)
         order = np.arange(self._n_added - n, self._n_added) % self._size
         before, after = self._seen["achieved_goal"][order], self._after[order]
@@ -237,7 +235,7 @@ class Past:
 
 
 def next_time(happens: BoolArray) -> Places:
-    """When something happens next, this time counted; past the end for never.
+    """Return when something happens next, including now; past the end for never.
 
     Example:
         >>> next_time(np.array([False, True, False]))

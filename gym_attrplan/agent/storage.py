@@ -1,4 +1,4 @@
-"""A saved agent is data, not code: one zip of JSON, npz and safetensors, written atomically."""
+"""Saving and loading of agents: one zip of JSON, npz and safetensors, without code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gymnasium.spaces import Dict, Space
 
 import gym_attrplan
 from gym_attrplan.agent.bounds import check_buffers
+from gym_attrplan.agent.environments import EnvLike, SpacesOnly, as_vec_env
 from gym_attrplan.agent.learned import EXPERIENCE, Learned, Learner
 from gym_attrplan.agent.options import MAX_ENVS, AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions
-from gym_attrplan.agent.worlds import SpacesOnly, Worlds, as_vec_env
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space_json import space_from_json, space_to_json
 from gym_attrplan.error import InvalidArchive, InvalidEnvironment, InvalidOption
@@ -41,7 +41,7 @@ KIND = "an agent"
 
 
 class Savable(Learner, Protocol):
-    """What a file says of an agent beside what it has learned."""
+    """Protocol of an agent: the parts that are saved beside what it has learned."""
 
     options: AgentOptions
     planner_options: PlannerOptions
@@ -56,7 +56,7 @@ class Savable(Learner, Protocol):
 
 
 def save(agent: Savable, path: str | Path, include: Collection[str]) -> None:
-    """Write the agent to ``path``, with ``.zip`` added as SB3 does; a crash leaves the old file."""
+    """Save the agent to ``path``, with ``.zip`` added as in SB3; a crash leaves the old file."""
     unknown = sorted(set(include) - set(EXPERIENCE))
     if unknown:
         raise InvalidOption(f"include names parts of {list(EXPERIENCE)}; received {unknown}.")
@@ -73,12 +73,12 @@ def save(agent: Savable, path: str | Path, include: Collection[str]) -> None:
 
 
 def _time_left(agent: Savable) -> float:
-    """What is left of the training, as SB3 tells schedules, from 1 to 0."""
+    """Return the remaining share of the training, from 1 to 0, as for SB3's schedules."""
     return float(getattr(agent.low_level, "_current_progress_remaining", 1.0))
 
 
 def about(agent: Savable, progress: dict[str, Any]) -> bytes:
-    """What an agent is and how far it is, as JSON.
+    """Return an agent's options, spaces and progress as JSON.
 
     Raises:
         InvalidEnvironment: If its spaces cannot be saved.
@@ -105,14 +105,16 @@ def about(agent: Savable, progress: dict[str, Any]) -> bytes:
 
 
 def check_target(path: str | Path) -> Path:
-    """The file that an agent would be saved to, in a folder that is there and can be written to.
+    """Return the file that an agent would be saved to, if it can be written.
 
     Raises:
-        InvalidOption: If nothing can be written there.
+        InvalidOption: If it cannot be written.
     """
     target = _with_suffix(path)
     if target.exists() and not target.is_file():
-        raise InvalidOption(f"an agent is saved to a file; {target} is none. Choose another name.")
+        raise InvalidOption(
+            f"an agent is saved to a file; {target} is not one. Choose another name."
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=target.parent):
@@ -128,13 +130,13 @@ def check_target(path: str | Path) -> Path:
 def load(
     kind: type[Any],
     path: str | Path,
-    env: Worlds | None,
+    env: EnvLike | None,
     changes: dict[str, Any],
     *,
     custom_objects: Mapping[str, type[Any]] | None = None,
     max_bytes: int | None = None,
 ) -> Any:
-    """The agent that :func:`save` wrote, in the given environments or in none."""
+    """Load the agent that :func:`save` wrote, in the given environments or in none."""
     source = _with_suffix(path)
     if not source.exists():
         raise InvalidArchive(f"there is no file {source}.")
@@ -148,7 +150,7 @@ def load(
             if not changes:
                 raise
             restore({})
-        raise  # the file is sound: the changes are to blame
+        raise  # the file is valid: the changes are wrong
     if env is not None:
         venv = as_vec_env(env, n_envs=agent.options.n_envs)
         check_buffers(agent.options, venv, max_bytes=limit)
@@ -164,7 +166,7 @@ def _restored(
     custom_objects: Mapping[str, type[Any]] | None,
     max_bytes: int,
 ) -> Any:
-    """The agent that the entries describe, with some options changed."""
+    """Build the agent that the entries describe, with some options changed."""
     facts = json.loads(entries["agent.json"])
     stand_in = _stand_in(facts)
     saved = AgentOptions.from_json(facts["options"], custom_objects)
@@ -187,7 +189,7 @@ def _restored(
 
 
 def _stand_in(facts: Mapping[str, Any]) -> SpacesOnly:
-    """What the agent was made for, without the environments themselves."""
+    """Build the stand-in for the environments that the agent was made for."""
     attributes = AttributeSpace(facts["attributes"])
     observations = space_from_json(facts["observation_space"])
     for key in GOAL_KEYS:

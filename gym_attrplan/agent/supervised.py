@@ -1,4 +1,4 @@
-"""What is learned from experience by supervision: how likely a hop is, and what actions lead to."""
+"""Supervised models: success probabilities of hops, and outcomes of actions."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.models import SuccessModel
 
 MIN_ATTEMPTS = 200
-"""Attempts below which no success model is fitted: the table then knows as much."""
+"""Minimum number of attempts for a success model; with fewer the table is as good."""
 
 MAX_IMAGINED = 2_000_000
-"""Pairs of a state and an action from which the forward model draws its graph."""
+"""Maximum number of pairs of state and action for the forward model's graph."""
 
 
 def new_success_model(
     observation_space: spaces.Dict, low_level: Any, *, device: str, seed: int | None
 ) -> SuccessModel:
-    """One with a trunk of the same kind as the hop policy's.
+    """Return a success model with a trunk of the same kind as the hop policy's.
 
     Args:
-        observation_space: What is seen.
-        low_level: What hops.
+        observation_space: The observation space.
+        low_level: The policy that hops.
         device: As in SB3.
-        seed: Of its weights.
+        seed: Seed of its weights.
     """
     inverse = isinstance(low_level, InverseLearner)
     kwargs = policy_defaults(observation_space) if inverse else low_level.policy_kwargs
@@ -45,7 +45,7 @@ def new_success_model(
 
 
 def fit_success_model(model: SuccessModel, attempts: AttemptBuffer) -> None:
-    """Learn q(s, hop) from the newest attempts."""
+    """Fit q(s, hop) to the recent attempts."""
     batch_size = max(512, len(attempts) // 128)
     model.fit(attempts.observations, attempts.reached, batch_size=batch_size)
 
@@ -53,7 +53,7 @@ def fit_success_model(model: SuccessModel, attempts: AttemptBuffer) -> None:
 def imagine(
     learner: InverseLearner, examples: ExampleBuffer, rng: np.random.Generator
 ) -> TransitionCounts:
-    """Fit the models of what actions do, and have one draw its graph from states that were seen."""
+    """Fit the models of single actions, and build the forward model's graph from seen states."""
     learner.fit_forward()
     learner.fit_next_state()
     imagination = Foresight(learner.forward, n_candidates=64, rng=rng)
@@ -65,7 +65,7 @@ def imagine(
 
 
 def foresight(low_level: Any) -> Foresight | None:
-    """What picks actions by where they lead, if there is a fitted forward model."""
+    """Return the foresight of a fitted forward model, if there is one."""
     if not isinstance(low_level, InverseLearner) or not low_level.forward.is_fitted:
         return None
     return Foresight(low_level.forward)
@@ -74,7 +74,7 @@ def foresight(low_level: Any) -> Foresight | None:
 def lookahead(
     low_level: Any, foresight: Foresight | None, *, max_seconds: float
 ) -> Lookahead | None:
-    """What imagines several actions, if there is a fitted model of what is seen next."""
+    """Return the lookahead of a fitted model of the next observation, if there is one."""
     if foresight is None or low_level.next_state is None or not low_level.next_state.is_fitted:
         return None
     return Lookahead(foresight, low_level.next_state, max_seconds=max_seconds)
@@ -83,7 +83,7 @@ def lookahead(
 def planning_graph(
     counts: TransitionCounts, imagined: TransitionCounts | None, edges: str
 ) -> TransitionCounts:
-    """What a planner's edges are made of: what was counted, what was imagined, or both."""
+    """Return the planner's graph: counted transitions, predicted ones, or both."""
     if imagined is None or edges == "table":
         return counts
     if edges == "model":

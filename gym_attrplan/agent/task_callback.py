@@ -1,4 +1,4 @@
-"""TaskEvalCallback: SB3's EvalCallback, asking for goals that cannot flatter."""
+"""TaskEvalCallback: SB3's EvalCallback with goals that are not too easy."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import EvalCallback
 
+from gym_attrplan.agent.environments import EnvLike, as_vec_env
 from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
 from gym_attrplan.agent.guard import GuardedVecEnv
-from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.attributes import GoalLike
 
 MAX_ENVS = 50
-"""Environments made of an id, if there are as many tasks."""
+"""Maximum number of environments made from an id; fewer if there are fewer tasks."""
 
 
 class TaskEvalCallback(EvalCallback):
-    """Evaluates while training as :func:`evaluate_tasks` does afterwards.
+    """Callback that evaluates during training, in the same way as :func:`evaluate_tasks`.
 
-    SB3's own callback works too, but leaves the goals to the environments: those without a sampler
-    ask for what they have just been in themselves, which is easily done again.
+    SB3's own callback works too, but leaves the goals to the environments. Those without a sampler
+    draw descriptions that they have just visited, which are easily reached again.
 
     Args:
-        eval_env: An id, an environment or several, not those that are trained in.
-        goals: What to ask for, in any form; by default the environments' own tasks, or where they
-            have no sampler the descriptions that the agent knows by then.
-        n_eval_episodes: Tasks of an evaluation.
-        kwargs: Everything else that SB3's callback takes.
+        eval_env: An id, an environment or several, other than those for training.
+        goals: Goals in any form; by default the environments' own tasks, or if they have no sampler
+            the descriptions that the agent knows by then.
+        n_eval_episodes: Number of tasks of an evaluation.
+        kwargs: All other arguments of SB3's callback.
 
     Raises:
-        InvalidOption: If goals are given and there is none.
-        InvalidGoal: If a goal does not belong to the attributes.
+        InvalidOption: If ``goals`` is empty.
+        InvalidGoal: If a goal does not fit the attributes.
 
     Example:
         >>> from gym_attrplan import AttributePlannerAgent
@@ -45,17 +45,17 @@ class TaskEvalCallback(EvalCallback):
 
     def __init__(
         self,
-        eval_env: Worlds,
+        eval_env: EnvLike,
         *,
         goals: Sequence[GoalLike] | None = None,
         n_eval_episodes: int = 5,
         **kwargs: Any,
     ) -> None:
         venv = as_vec_env(eval_env, n_envs=min(n_eval_episodes, MAX_ENVS))
-        # SB3 compares its kind with that of the training environments as they were given.
+        # SB3 compares the type with that of the training environments as they were given.
         bare = venv.venv if isinstance(venv, GuardedVecEnv) else venv
         super().__init__(bare, n_eval_episodes=n_eval_episodes, **kwargs)
-        goals_to_ask(None, self.eval_env, goals, seed=None)  # what is wrong is said now
+        goals_to_ask(None, self.eval_env, goals, seed=None)  # errors are raised now
         self._goals = goals
 
     def _on_step(self) -> bool:

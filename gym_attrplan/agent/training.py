@@ -1,4 +1,4 @@
-"""Training: the phases of ``learn``, one after the other, on one clock."""
+"""Training: the phases of ``learn``, one after the other, with one step counter."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
 
 PATIENCE = 100_000
-"""Steps without a change of any attribute after which training stops."""
+"""Number of steps without a change of any attribute after which training stops."""
 
 
 class Trainee(Protocol):
-    """What training needs of an agent."""
+    """Protocol of an agent that can be trained."""
 
     env: VecEnv
     options: AgentOptions
@@ -43,17 +43,17 @@ class Trainee(Protocol):
 
     @property
     def logger(self) -> Logger:
-        """The log of all phases."""
+        """The logger of all phases."""
 
 
 class Training:
-    """One call of ``learn``: practice of changes, or exploring first and hops to neighbours then.
+    """One call of ``learn``: practice of changes, or exploration and then hops to neighbours.
 
     Args:
-        agent: Whose algorithms to run; its counts, clock and log are kept up to date.
-        callback: The user's, initialised with the agent.
-        log_interval: Rollouts between two dumps of the log.
-        progress: Where to draw a bar per phase, if one is wanted.
+        agent: The agent; its counts, step counter and log are updated.
+        callback: The user's callback, initialised with the agent.
+        log_interval: Number of rollouts between two dumps of the log.
+        progress: Draws a bar per phase, if one is wanted.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Training:
         self._epoch_end = 0
 
     def run(self, end: int) -> None:
-        """Run the phases until the clock shows ``end``, or a callback stops them."""
+        """Run the phases until the step counter reaches ``end``, or a callback stops them."""
         for phase, n_steps in self._phases(end):
             if not self._run(phase, n_steps):
                 if self._is_hopeless():
@@ -81,7 +81,7 @@ class Training:
                 advice.warn(advice.on_exploring(self._agent.counts))
 
     def _phases(self, end: int) -> list[tuple[str, int]]:
-        """What is left of each phase: who has begun to hop does not go back to exploring."""
+        """Return the remaining steps of each phase; hopping never returns to exploring."""
         agent = self._agent
         if agent.options.asks_for_changes:
             return [("hop", end - agent.num_timesteps)]
@@ -92,7 +92,7 @@ class Training:
         return [(name, n) for name, n in (("explore", to_explore), ("hop", to_hop)) if n > 0]
 
     def _run(self, phase: str, n_steps: int) -> bool:
-        """Run one phase; False if a callback stopped it."""
+        """Run one phase; return False if a callback stopped it."""
         agent = self._agent
         model: Any = agent.explorer if phase == "explore" else agent.low_level
         bridge = BridgeCallback(
@@ -117,12 +117,12 @@ class Training:
         return not bridge.stopped
 
     def _is_hopeless(self) -> bool:
-        """Whether no attribute has changed for so long that none will."""
+        """Return whether no attribute has changed for :data:`PATIENCE` steps."""
         agent = self._agent
         return agent.counts.n_nodes < 2 and agent.num_timesteps >= PATIENCE
 
     def _end_rollout(self) -> None:
-        """Older attempts count less as the policy that made them is left behind."""
+        """Reduce the weight of older attempts, which an older policy made."""
         agent = self._agent
         agent.logger.record("time/env_threads", getattr(agent.env.unwrapped, "n_threads", 1))
         if agent.options.is_inverse:
@@ -134,7 +134,7 @@ class Training:
             self._epoch_end = agent.num_timesteps + agent.options.epoch_steps
 
     def _look_ahead(self) -> None:
-        """Where hops ask for changes, the discount follows from how long they are."""
+        """Set the discount from the length of hops, if hops ask for changes."""
         agent = self._agent
         given = agent.options.gamma is not None or "gamma" in agent.options.low_level_kwargs
         if isinstance(agent.hops, PracticeVecEnv) and not given:
@@ -151,7 +151,7 @@ class Training:
 
 
 def set_discount(model: Any, gamma: float) -> None:
-    """Have an SB3 learner look ahead as far as ``gamma`` says, from its next rollout on."""
+    """Set the discount of an SB3 learner, from its next rollout on."""
     model.gamma = gamma
     buffer = getattr(model, "rollout_buffer", None)
     if buffer is not None:
@@ -159,12 +159,12 @@ def set_discount(model: Any, gamma: float) -> None:
 
 
 def _start_new_episodes(model: Any) -> None:
-    """Have a learner begin anew in environments that may have been used since it last stepped."""
+    """Reset a learner's environments, which may have been used since its last step."""
     model._last_obs = None
     buffer = getattr(model, "replay_buffer", None)
     if buffer is None:
         return
-    if buffer.size() == 0:  # loaded without its buffer, it must see enough first, as it did once
+    if buffer.size() == 0:  # loaded without its buffer, it must collect enough steps again
         model.learning_starts += model.num_timesteps
     if isinstance(buffer, HerReplayBuffer):
         with warnings.catch_warnings():

@@ -21,7 +21,7 @@ Info = dict[str, Any]
 
 
 class VectorEnvAdapter(VecEnv):
-    """Hands a batch to SB3 as it is: no environment is copied, stepped or looked at by itself.
+    """Passes a whole batch to SB3: no environment is copied or stepped individually.
 
     Where an episode ends, the environment's info holds what SB3 expects: ``terminal_observation``,
     ``TimeLimit.truncated``, ``episode`` as ``Monitor`` writes it, and the episode's last infos,
@@ -61,8 +61,8 @@ class VectorEnvAdapter(VecEnv):
     # --- episodes ---------------------------------------------------------------------------
 
     def reset(self) -> Any:
-        """Begin new episodes everywhere, with the seeds and options set before."""
-        # One seed stands for seed, seed + 1, …, in SB3 and in Gymnasium alike.
+        """Begin new episodes in all environments, with the seeds and options set before."""
+        # One seed means seed, seed + 1, …, in SB3 and in Gymnasium alike.
         with self._naming_the_dead():
             observations, self.batched_info = self.envs.reset(
                 seed=self._seeds[0], options=self._merged_options
@@ -75,11 +75,11 @@ class VectorEnvAdapter(VecEnv):
         return observations
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Keep the actions for :meth:`step_wait`."""
+        """Store the actions for :meth:`step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Step the batch; new dicts and arrays every time, since SB3 keeps them."""
+        """Step the batch; return new dicts and arrays every time, since SB3 keeps them."""
         with self._naming_the_dead():
             observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
         self.batched_info = info
@@ -93,7 +93,7 @@ class VectorEnvAdapter(VecEnv):
         return observations, rewards.astype(np.float32), done, infos
 
     def _end(self, i: int, info: Info) -> Info:
-        """The last info of the episode that ended in environment i; the next begins its own."""
+        """Return the last info of the episode that ended in environment i."""
         episode = {
             "r": round(float(self._returns[i]), 6),
             "l": int(self._lengths[i]),
@@ -107,7 +107,7 @@ class VectorEnvAdapter(VecEnv):
         return {**last, "episode": episode, "terminal_observation": info["final_obs"][i]}
 
     def set_options(self, options: list[Info] | Info | None = None) -> None:
-        """Options of the next reset: one dict for the batch, or one for each environment.
+        """Set options of the next reset: one dict for the batch, or one for each environment.
 
         Raises:
             InvalidEnvironment: If the dicts do not have the same keys.
@@ -124,18 +124,18 @@ class VectorEnvAdapter(VecEnv):
     def _reset_options(self) -> None:
         self._merged_options = None
 
-    # --- the batch as SB3 asks for it -------------------------------------------------------
+    # --- the interface of SB3's VecEnv ------------------------------------------------------
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether the batch, or each environment, has the attribute."""
+        """Return whether the batch, or each environment, has the attribute."""
         if find_layer(self.envs, attr_name) is not None:
             return True
-        # A process that is asked for what it lacks dies, so it is asked whether it has it.
+        # A subprocess that lacks an attribute dies when asked for it, so ask whether it has it.
         vector: Any = self.envs.unwrapped
         return hasattr(vector, "call") and all(vector.call("has_wrapper_attr", attr_name))
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The batch's attribute, once for each index; or each environment's own, if it has it."""
+        """Return the batch's attribute once for each index, or each environment's own."""
         holder = find_layer(self.envs, attr_name)
         if holder is None:
             return self._ask_each(attr_name, indices)
@@ -145,7 +145,7 @@ class VectorEnvAdapter(VecEnv):
         """Set an attribute of the whole batch.
 
         Raises:
-            InvalidEnvironment: If only some environments are meant.
+            InvalidEnvironment: If ``indices`` names only some environments.
         """
         if len(list(self._get_indices(indices))) != self.num_envs:
             raise InvalidEnvironment(
@@ -160,7 +160,7 @@ class VectorEnvAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call the batch's method once, for every index; or each environment's own."""
+        """Call the batch's method once for all indices, or each environment's own."""
         holder = find_layer(self.envs, method_name)
         if holder is None:
             return self._ask_each(method_name, indices, *args, **kwargs)
@@ -168,14 +168,14 @@ class VectorEnvAdapter(VecEnv):
         return [answer for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Whether the batch is wrapped so; ``Monitor`` is not needed, its record is kept here."""
+        """Return whether the batch has the wrapper; ``Monitor`` is not needed for its record."""
         layer, found = self.envs, wrapper_class is Monitor
         while not found and hasattr(layer, "env"):
             found, layer = isinstance(layer, wrapper_class), layer.env
         return [found for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Any]:
-        """A picture of each environment."""
+        """Return an image of each environment."""
         return list(self.envs.render() or ())
 
     def close(self) -> None:
@@ -184,14 +184,14 @@ class VectorEnvAdapter(VecEnv):
 
     @contextmanager
     def _naming_the_dead(self) -> Iterator[None]:
-        """Of an async vector, say which process died instead of that a pipe is broken."""
+        """Name the process that died, instead of reporting a broken pipe of an async vector."""
         try:
             yield
         except PIPE_ERRORS as error:
             raise dead_workers(self.envs.unwrapped.processes) from error  # type: ignore[attr-defined]
 
     def _ask_each(self, name: str, indices: VecEnvIndices, *args: Any, **kwargs: Any) -> list[Any]:
-        """What each environment of a sync or async vector answers; an async one asks all."""
+        """Call each environment of a sync or async vector; an async one calls all."""
         vector: Any = self.envs.unwrapped
         if not hasattr(vector, "call"):
             raise AttributeError(f"{self.envs} has no attribute {name!r}.")
@@ -204,7 +204,7 @@ class VectorEnvAdapter(VecEnv):
 
 
 def find_layer(envs: VectorEnv[Any, Any, Any], name: str) -> Any:
-    """The outermost layer of a batch's wrappers that has the attribute; None if no layer has it."""
+    """Return the outermost layer of a batch's wrappers that has the attribute; None if none has."""
     layer: Any = envs
     while not hasattr(layer, name):
         if not hasattr(layer, "env"):
@@ -214,7 +214,7 @@ def find_layer(envs: VectorEnv[Any, Any, Any], name: str) -> Any:
 
 
 def _row(info: Mapping[str, Any], i: int) -> Info:
-    """Environment i's part of a batched info; ``_key`` marks the environments that have the key."""
+    """Return environment i's part of a batched info; ``_key`` marks which environments have it."""
     own: Info = {}
     for key, value in info.items():
         mask = info.get(f"_{key}")

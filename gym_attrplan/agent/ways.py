@@ -1,4 +1,4 @@
-"""Ways: which hop comes next on a way through descriptions that may never have been seen."""
+"""Ways: plans through descriptions that may never have been seen."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gym_attrplan.graph.hop_search import HopSearch, Way
 Failures = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 
 MAX_KNOWN = 100_000
-"""Next hops to remember; then all are forgotten."""
+"""Maximum number of remembered next hops; when it is exceeded, all are forgotten."""
 
 
 class Ways:
-    """Searches for ways to goals, and remembers them hop by hop.
+    """Searches plans to goals, and remembers them hop by hop.
 
     Args:
-        search: Finds them.
+        search: The search algorithm.
     """
 
     def __init__(self, search: HopSearch) -> None:
@@ -33,13 +33,13 @@ class Ways:
         self._version = -1
 
     def next_kind(self, description: IntArray, goal: IntArray, failures: Failures) -> int:
-        """The kind of hop to ask for; -1 if none leads nearer to the goal.
+        """Return the kind of hop to attempt next; -1 if none leads nearer to the goal.
 
         Args:
-            description: Where to begin.
-            goal: Where to go.
-            failures: ``(n,)`` kinds → how often they were asked for here in this episode, in vain.
-                Each time doubles what such a hop costs, if it comes first.
+            description: The start.
+            goal: The goal.
+            failures: ``(n,)`` kinds → number of failures here in this episode. Each failure doubles
+                the cost of such a hop as the first one.
         """
         self._forget_if_changed()
         place = goal.tobytes(), description.tobytes()
@@ -60,7 +60,7 @@ class Ways:
     def _cheapest(
         self, description: IntArray, goal: IntArray, failed: npt.NDArray[np.float64]
     ) -> Way | None:
-        """The cheapest way, or the cheapest that begins with what has failed less often."""
+        """Return the way with the lowest cost, with the first hop's failures taken into account."""
         way = self.search.find(description, goal)
         if way is None or not len(way.kinds) or not failed[way.kinds[0]]:
             return way
@@ -77,7 +77,7 @@ class Ways:
         return way
 
     def plan(self, description: IntArray, goal: IntArray) -> Plan | None:
-        """The way to a goal as a plan; None if none was found."""
+        """Return the way to a goal as a plan; None if none was found."""
         way = self.search.find(description, goal)
         if way is None or not way.reached:
             return None
@@ -97,13 +97,13 @@ class Ways:
         )
 
     def plan_to_any(self, description: IntArray, goals: GoalSet) -> Plan | None:
-        """The cheapest of the plans to what is nearest in each alternative; None if none is."""
+        """Return the lowest-cost plan to the nearest member of any alternative, or None."""
         nearest = nearest_members(goals, np.asarray(description))
         plans = [plan for goal in nearest if (plan := self.plan(description, goal)) is not None]
         return min(plans, key=lambda plan: plan.cost, default=None)
 
     def _vectors(self, description: IntArray, way: Way) -> IntArray:
-        """``(n_hops + 1, n_attributes)`` the descriptions on a way."""
+        """Return ``(n_hops + 1, n_attributes)`` descriptions on a way."""
         model = self.search.model
         vectors = [np.asarray(description, model.space.dtype)]
         for kind in way.kinds:

@@ -1,4 +1,4 @@
-"""Environments in processes of their own: which of them died, instead of a broken pipe."""
+"""Environments in subprocesses: errors that name a process that died."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv
 from gym_attrplan.error import InvalidEnvironment
 
 PIPE_ERRORS = (EOFError, BrokenPipeError, ConnectionResetError)
-"""What the pipe to a process that has died raises."""
+"""Errors that the pipe to a dead process raises."""
 
 _PATIENCE = 5.0
-"""Seconds to wait for the end of a process that has closed its pipe."""
+"""Maximum number of seconds to wait for the end of a process that has closed its pipe."""
 
 
 def watch_workers(venv: VecEnv) -> None:
-    """Have a ``SubprocVecEnv`` name the environment whose process died; other kinds are left alone.
+    """Make a ``SubprocVecEnv`` name the environment whose process died; ignore other classes.
 
-    Its own pipes do not tell: of processes made by fork the first ones hold the pipes of the later
-    ones open, and who waits for the answer of a dead one waits forever.
+    Its own pipes do not tell: with fork the first processes keep the pipes of the later ones open,
+    so that waiting for the answer of a dead process never ends.
     """
     vector = venv.unwrapped
     if isinstance(vector, SubprocVecEnv) and not isinstance(vector.remotes[0], WatchedPipe):
@@ -29,11 +29,11 @@ def watch_workers(venv: VecEnv) -> None:
 
 
 def dead_workers(processes: Sequence[Any]) -> InvalidEnvironment:
-    """The error that says which of the environments' processes died, and how."""
+    """Return the error that names the dead processes of environments, with exit codes."""
     ending = wait([process.sentinel for process in processes], _PATIENCE)
     dead = [(i, process) for i, process in enumerate(processes) if process.sentinel in ending]
     for _, process in dead:
-        process.join(_PATIENCE)  # it has let go of its files; its exit code comes a moment later
+        process.join(_PATIENCE)  # it has closed its files; its exit code comes a moment later
     which = ", ".join(f"environment {i} (exit code {process.exitcode})" for i, process in dead)
     return InvalidEnvironment(
         f"the process of {which or 'an environment'} has ended. An error that it raised is printed "
@@ -46,7 +46,7 @@ class WatchedPipe:
     """The pipe to one environment's process, which notices that the process has died.
 
     Args:
-        vector: Whose processes to watch.
+        vector: The environments whose processes are watched.
         i: Number of the environment.
     """
 
@@ -56,10 +56,10 @@ class WatchedPipe:
         self._process: Any = vector.processes[i]
 
     def send(self, message: Any) -> None:
-        """Ask the process for something.
+        """Send a message to the process.
 
         Raises:
-            InvalidEnvironment: If it has died; a dead one need not be told to close.
+            InvalidEnvironment: If it has died, unless the message is to close.
         """
         try:
             self._pipe.send(message)
@@ -68,10 +68,10 @@ class WatchedPipe:
                 raise self._give_up() from error
 
     def recv(self) -> Any:
-        """The answer.
+        """Return the answer.
 
         Raises:
-            InvalidEnvironment: If the process has died and left none.
+            InvalidEnvironment: If the process has died without an answer.
         """
         wait([self._pipe, self._process.sentinel])
         try:
@@ -86,10 +86,10 @@ class WatchedPipe:
         self._pipe.close()
 
     def _give_up(self) -> InvalidEnvironment:
-        """The error to raise; the other processes end too, so that closing waits for nobody.
+        """End the other processes, so that closing does not wait, and return the error to raise.
 
-        Without this one they are of no use: an answer that was not fetched would be taken for the
-        answer to the next question.
+        They cannot be used further: an answer that was not fetched would be taken for the answer to
+        the next message.
         """
         error: InvalidEnvironment | None = getattr(self._vector, "given_up", None)
         if error is None:

@@ -11,18 +11,18 @@ from gym_attrplan.error import InvalidOption
 
 
 class Curriculum(BaseCallback):
-    """Gives the environments harder tasks when enough of the recent ones were solved.
+    """Callback that gives the environments harder tasks when enough recent ones were solved.
 
-    The environments have a method ``set_task(name)``, as those of
-    :mod:`gym_attrplan.envs.regimes` do, and say ``is_success`` in the info of an episode's end.
+    The environments must have a method ``set_task(name)``, as those of
+    :mod:`gym_attrplan.envs.regimes`, and ``is_success`` in the info at the end of an episode.
 
     Args:
         tasks: Names of tasks, from the easiest to those of the test.
-        threshold: The share of recent episodes to solve before the next tasks come.
-        window: How many episodes count as recent.
-        deadline: The share of all steps after which the last tasks have come at the latest, the
-            others evenly before; None waits for success alone. An early one takes nearby goals
-            away before they are learned.
+        threshold: Share of recent episodes that must be solved before the next tasks.
+        window: Number of episodes that count as recent.
+        deadline: Share of all steps after which the last tasks begin at the latest, with the
+            others evenly before; None waits for success alone. An early deadline removes nearby
+            goals before they are learned.
         verbose: 1 prints when tasks change.
 
     Raises:
@@ -63,7 +63,7 @@ class Curriculum(BaseCallback):
 
     @property
     def task(self) -> str:
-        """The tasks that the environments draw from now."""
+        """Name of the current tasks."""
         return self.tasks[self.level]
 
     def _on_training_start(self) -> None:
@@ -83,7 +83,7 @@ class Curriculum(BaseCallback):
         self.logger.record("curriculum/level", self.level)
 
     def _overdue(self) -> bool:
-        """Whether the next tasks should have come by now."""
+        """Return whether the deadline of the next tasks has passed."""
         if self.deadline is None:
             return False
         share = self.num_timesteps / int(self.locals["total_timesteps"])

@@ -1,4 +1,4 @@
-"""TerminalHerReplayBuffer: hindsight replay that relabels ends of episodes along with rewards."""
+"""TerminalHerReplayBuffer: hindsight replay that relabels ends of episodes with rewards."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gym_attrplan.error import InvalidEnvironment
 class TerminalHerReplayBuffer(HerReplayBuffer):
     """SB3's :class:`HerReplayBuffer`, but a relabelled transition's ``done`` fits its new goal.
 
-    The stock buffer keeps the ``done`` of the goal that was asked for (SB3 issue 627). Where
-    meeting the goal ends the episode, the value of a state that meets the relabelled goal is then
-    bootstrapped from what follows it, and with 0/1 rewards Q grows past what any policy can earn.
-    This buffer asks the environment's ``compute_terminated``.
+    SB3's buffer keeps the ``done`` of the original goal (SB3 issue 627). If meeting the goal ends
+    the episode, the value of a state that meets the relabelled goal is then bootstrapped from the
+    next state, and with 0/1 rewards Q grows past any possible return. This buffer calls the
+    environment's ``compute_terminated``.
 
     Use it where you would use the stock one::
 
@@ -37,7 +37,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         self.env_terminated: npt.NDArray[np.bool_] = np.zeros(shape, np.bool_)
 
     def set_env(self, env: VecEnv) -> None:
-        """Give a loaded buffer its environment."""
+        """Set the environment of a loaded buffer."""
         _require_compute_terminated(env)
         super().set_env(env)
 
@@ -50,17 +50,17 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         done: npt.NDArray[Any],
         infos: list[dict[str, Any]],
     ) -> None:
-        """Store transitions, and with them whether the environment itself ended."""
+        """Store transitions, and whether the environment itself ended."""
         self.env_terminated[self.pos] = [bool(info.get("env_terminated")) for info in infos]
         super().add(obs, next_obs, action, reward, done, infos)
 
     def sample(  # type: ignore[override]  # as SB3's own goal buffer has it
         self, batch_size: int, env: VecNormalize | None = None
     ) -> DictReplayBufferSamples:
-        """Transitions with their own goals and with relabelled ones.
+        """Sample transitions with their own goals and with relabelled ones.
 
         Before an episode has ended there is no goal to relabel to, and all keep their own. SB3's
-        buffer refuses to be asked then, and how long a first episode takes nobody knows.
+        buffer raises an error then, although the length of the first episode is unknown.
         """
         if np.any(self.ep_length > 0):
             return super().sample(batch_size, env)
@@ -72,14 +72,14 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
         env_indices: npt.NDArray[Any],
         env: VecNormalize | None = None,
     ) -> DictReplayBufferSamples:
-        # Both samplings of goals must draw the same ones, so SB3's own is given ours to return.
+        # Both samplings of goals must draw the same ones, so SB3's method returns ours.
         goals = self._draw_goals(batch_indices, env_indices)
         self._chosen_goals: npt.NDArray[Any] | None = goals
         samples = super()._get_virtual_samples(batch_indices, env_indices, env)
         self._chosen_goals = None
         achieved = self.next_observations["achieved_goal"][batch_indices, env_indices]
         ended = self.env_terminated[batch_indices, env_indices]
-        assert self.env is not None  # SB3 has just said so, with a message
+        assert self.env is not None  # SB3 has checked it, with a message
         (done,) = self.env.env_method(
             "compute_terminated",
             achieved,
@@ -93,7 +93,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
     def _draw_goals(
         self, batch_indices: npt.NDArray[Any], env_indices: npt.NDArray[Any]
     ) -> npt.NDArray[Any]:
-        """The goals that transitions get in hindsight."""
+        """Draw the goals that transitions get in hindsight."""
         return super()._sample_goals(batch_indices, env_indices)
 
     def _sample_goals(
@@ -104,7 +104,7 @@ class TerminalHerReplayBuffer(HerReplayBuffer):
 
 
 def _require_compute_terminated(env: VecEnv) -> None:
-    # Not asked for itself: with the method a process would have to send the whole environment.
+    # has_attr instead of the method itself: a subprocess would have to send the environment.
     if not env.has_attr("compute_terminated"):
         raise InvalidEnvironment(
             "relabelling ends needs an environment with compute_terminated, such as one in "

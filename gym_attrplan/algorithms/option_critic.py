@@ -28,36 +28,36 @@ FloatArray = npt.NDArray[np.float32]
 
 
 class OptionCritic(OnPolicyAlgorithm):
-    """Option-critic with deliberation cost: learn, predict, save and load as SB3's A2C does.
+    """Option-critic with deliberation cost, with the interface of SB3's A2C.
 
-    One of ``n_options`` policies acts until its termination function ends it; then the option of
-    highest value goes on, or with probability ``epsilon`` any. Each termination costs η, the
+    One of ``n_options`` policies acts until its termination function ends it. Then the option with
+    the highest value follows, or with probability ``epsilon`` any. Each termination costs η, the
     ``deliberation_cost``, so that options last unless another is better by more than that.
     After Harb, Bacon, Klissarov and Precup, *When Waiting is not an Option* (2017).
 
     Returns run to the end of a rollout, but are cut at a termination once they are ``min_steps``
-    long, and then go on with the value of choosing anew. :meth:`predict` keeps the current options
-    in its ``state``.
+    long, and then bootstrapped with the value of a new choice of option. :meth:`predict` keeps the
+    current options in its ``state``.
 
     Args:
         policy: ``"MlpPolicy"``, ``"CnnPolicy"``, ``"MultiInputPolicy"``, or a class.
         env: An environment, a ``VecEnv`` or an id.
         learning_rate: A number, or a function of the progress remaining (from 1 to 0).
-        n_steps: Steps of each environment per update.
+        n_steps: Number of steps of each environment per update.
         gamma: Discount.
-        n_options: How many options.
-        epsilon: How often an option is chosen at random.
-        deliberation_cost: η, what a termination costs.
-        margin: By how much more than η an option must be behind before it is ended.
-        min_steps: A return is cut at a termination only if it is at least so long.
+        n_options: Number of options.
+        epsilon: Probability that an option is chosen at random.
+        deliberation_cost: Cost η of a termination.
+        margin: By how much more than η an option must be worse before it is ended.
+        min_steps: Minimum length of a return, in steps, for it to be cut at a termination.
         ent_coef: Weight of the entropy in the loss.
         vf_coef: Weight of the critic's error in the loss.
         max_grad_norm: Gradients are clipped to this norm; losses are means over the rollout.
-        options: As SB3's on-policy algorithms take them: ``policy_kwargs``, ``seed``, ``device``,
-            ``tensorboard_log``, ``verbose``, …
+        options: Further arguments of SB3's on-policy algorithms: ``policy_kwargs``, ``seed``,
+            ``device``, ``tensorboard_log``, ``verbose``, …
 
     Raises:
-        InvalidOption: If a number is out of its range, or the policy has no options.
+        InvalidOption: If a number is out of range, or the policy has no options.
 
     Example:
         >>> model = OptionCritic("MlpPolicy", "CartPole-v1", n_options=2, seed=0, device="cpu")
@@ -132,7 +132,7 @@ class OptionCritic(OnPolicyAlgorithm):
         super()._setup_model()
         shape = self.n_steps, self.n_envs
         self._options = np.zeros(self.n_envs, np.int64)
-        # What the rollout buffer has no place for, by step and environment.
+        # Data that the rollout buffer has no place for, by step and environment.
         self._incoming = np.zeros(shape, np.int64)
         self._chosen = np.zeros(shape, np.int64)
         self._ended = np.zeros(shape, np.bool_)
@@ -179,7 +179,7 @@ class OptionCritic(OnPolicyAlgorithm):
 
     @torch.no_grad()
     def _act(self, step: int) -> tuple[npt.NDArray[Any], torch.Tensor, torch.Tensor]:
-        """End options or go on with them, and draw an action from each."""
+        """End or continue options, and draw an action from each."""
         view = self.policy.look(obs_as_tensor(self._last_obs, self.device))  # type: ignore[arg-type]
         starts = np.asarray(self._last_episode_starts, np.bool_)
         incoming = torch.as_tensor(self._options, device=self.device)
@@ -205,7 +205,7 @@ class OptionCritic(OnPolicyAlgorithm):
     def _add_values_of_cut_episodes(
         self, rewards: npt.NDArray[Any], dones: npt.NDArray[Any], infos: list[dict[str, Any]]
     ) -> None:
-        """An episode that time cut off goes on, in its return, with the value of its last state."""
+        """Add the value of the last state to the return of episodes that a time limit cut."""
         for i in np.flatnonzero(dones):
             if infos[i].get("TimeLimit.truncated"):
                 last, _ = self.policy.obs_to_tensor(infos[i]["terminal_observation"])
@@ -213,12 +213,14 @@ class OptionCritic(OnPolicyAlgorithm):
 
     @torch.no_grad()
     def _arrival_values(self, obs: Any, options: npt.NDArray[np.int64]) -> FloatArray:
-        """What it is worth to come to states with options that may end there."""
+        """Return the values of arriving in states with options that may end there."""
         view = self.policy.look(obs)
         held = torch.as_tensor(options, device=self.device)
         ends = view.of(view.termination, held)
-        anew = self.policy.state_values(view.q) - self.deliberation_cost
-        worth: FloatArray = ((1 - ends) * view.of(view.q, held) + ends * anew).cpu().numpy()
+        value_of_choice = self.policy.state_values(view.q) - self.deliberation_cost
+        worth: FloatArray = (
+            ((1 - ends) * view.of(view.q, held) + ends * value_of_choice).cpu().numpy()
+        )
         return worth
 
     def _set_returns(self, buffer: RolloutBuffer, dones: npt.NDArray[Any]) -> None:
@@ -230,14 +232,14 @@ class OptionCritic(OnPolicyAlgorithm):
         cuts = self._cuts(buffer.episode_starts > 0)
         for step in reversed(range(buffer.buffer_size)):
             if step + 1 < buffer.buffer_size:
-                anew = self._state_values[step + 1] - self.deliberation_cost
-                following = np.where(cuts[step + 1], anew, buffer.returns[step + 1])
+                value_of_choice = self._state_values[step + 1] - self.deliberation_cost
+                following = np.where(cuts[step + 1], value_of_choice, buffer.returns[step + 1])
             following = np.where(starts[step], 0.0, following)
             buffer.returns[step] = buffer.rewards[step] + self.gamma * following
         buffer.advantages = buffer.returns - buffer.values
 
     def _cuts(self, starts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """``(n_steps, n_envs)`` where the returns of earlier steps stop adding up rewards."""
+        """Return ``(n_steps, n_envs)`` where the returns of earlier steps are cut."""
         cuts = np.zeros_like(self._ended)
         length = np.zeros(self.n_envs, np.int64)
         for step, ended in enumerate(self._ended):
@@ -248,7 +250,7 @@ class OptionCritic(OnPolicyAlgorithm):
     # --- learning ---------------------------------------------------------------------------
 
     def train(self) -> None:
-        """One gradient step over the whole rollout."""
+        """Make one gradient step over the whole rollout."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         buffer = self.rollout_buffer
@@ -276,7 +278,7 @@ class OptionCritic(OnPolicyAlgorithm):
         self._log({name: one.item() for name, one in losses.items()})
 
     def _termination_loss(self, view: View) -> torch.Tensor:
-        """Ending an option gets likelier where choosing anew is worth more than it and η."""
+        """Return the loss that ends options whose advantage over a new choice is below -η."""
         incoming = self._tensor(self._incoming)
         goes_on = 1.0 - self._tensor(self.rollout_buffer.episode_starts)
         ahead = view.of(view.q, incoming) - self.policy.state_values(view.q)
@@ -313,7 +315,7 @@ class OptionCritic(OnPolicyAlgorithm):
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> Self:
-        """Train for ``total_timesteps`` environment steps, as every SB3 algorithm does."""
+        """Train for ``total_timesteps`` environment steps."""
         return super().learn(
             total_timesteps=total_timesteps,
             callback=callback,

@@ -1,4 +1,4 @@
-"""OptionPolicy: the networks of option-critic, and how options are chosen and ended."""
+"""OptionPolicy: the networks of option-critic, and the choice and end of options."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ State = tuple[npt.NDArray[Any], ...]
 
 @dataclass(frozen=True)
 class View:
-    """What the networks make of a batch of observations.
+    """Outputs of the networks for a batch of observations.
 
     Attributes:
         latent: ``(n, n_features)`` for the actions.
-        q: ``(n, n_options)`` values of going on with each option.
-        termination: ``(n, n_options)`` probabilities that each would end here.
+        q: ``(n, n_options)`` values of continuing with each option.
+        termination: ``(n, n_options)`` probabilities that each ends here.
     """
 
     latent: torch.Tensor
@@ -50,21 +50,21 @@ class View:
 
 
 class OptionPolicy(BasePolicy):
-    """For each option values, terminations and actions, on features that all share.
+    """Policy with values, terminations and actions for each option, on shared features.
 
     Args:
-        observation_space: What is seen.
+        observation_space: The observation space.
         action_space: ``Discrete``, ``MultiDiscrete``, ``MultiBinary`` or ``Box``.
         lr_schedule: Learning rate by progress.
         net_arch: Layers, the same for actions (``pi``) and values (``vf``) or by these names.
-        activation_fn: What follows each of them.
-        n_options: How many options.
-        epsilon: How often an option is chosen at random.
-        use_sde: Not supported, as SB3's algorithms ask for it by name.
-        features_extractor_class: Makes the features.
+        activation_fn: Activation after each layer.
+        n_options: Number of options.
+        epsilon: Probability that an option is chosen at random.
+        use_sde: Not supported; SB3's algorithms pass it by name.
+        features_extractor_class: Class of the features extractor.
         optimizer_class: RMSprop by default.
-        optimizer_kwargs: For it.
-        kwargs: As SB3's policies take them.
+        optimizer_kwargs: Arguments of the optimizer.
+        kwargs: Further arguments of SB3's policies.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class OptionPolicy(BasePolicy):
         }
 
     def look(self, obs: PyTorchObs) -> View:
-        """What there is to know about observations."""
+        """Compute all network outputs for observations."""
         features = self.extract_features(obs, self.features_extractor)
         latent = self.for_actions(features)
         q = self.value_net(self.for_values(features))
         return View(latent, q, torch.sigmoid(self.termination_net(latent)))
 
     def state_values(self, q: torch.Tensor) -> torch.Tensor:
-        """``(n, n_options)`` values → ``(n,)`` what choosing an option anew is worth."""
+        """``(n, n_options)`` values → ``(n,)`` value of a new choice of option."""
         return (1 - self.epsilon) * q.max(dim=1).values + self.epsilon * q.mean(dim=1)
 
     def choose(
@@ -158,14 +158,14 @@ class OptionPolicy(BasePolicy):
         starts: torch.Tensor,
         deterministic: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Go on with options ``(n,)`` or choose anew.
+        """Continue with options ``(n,)`` or choose new ones.
 
         Args:
-            view: Of the states arrived in.
-            options: Those that were followed.
-            starts: ``(n,)`` where an episode begins, so that there is none to go on with.
-            deterministic: Whether to end options by whether it is likelier than not, and to choose
-                the best ones always.
+            view: Of the current states.
+            options: The options followed so far.
+            starts: ``(n,)`` whether an episode begins, so that there is no option to continue.
+            deterministic: Whether to end options if their end is more probable than not, and always
+                to choose the best ones.
 
         Returns:
             The options to follow, and which of the old ones were ended.
@@ -180,7 +180,7 @@ class OptionPolicy(BasePolicy):
         return torch.where(ended | starts, best, options), ended
 
     def distribution(self, view: View, options: torch.Tensor) -> Distribution:
-        """How options ``(n,)`` act."""
+        """Return the action distribution of options ``(n,)``."""
         outputs = self.action_net(view.latent).view(len(options), self.n_options, -1)
         own = outputs[torch.arange(len(options), device=options.device), options]
         if isinstance(self.action_dist, DiagGaussianDistribution):
@@ -188,13 +188,13 @@ class OptionPolicy(BasePolicy):
         return self.action_dist.proba_distribution(own)
 
     def forward(self, obs: PyTorchObs, deterministic: bool = False) -> torch.Tensor:
-        """Actions of options chosen anew."""
+        """Return actions of newly chosen options."""
         return self._predict(obs, deterministic)
 
     def _predict(self, observation: PyTorchObs, deterministic: bool = False) -> torch.Tensor:
         view = self.look(observation)
-        anew = torch.ones(len(view.q), dtype=torch.bool, device=view.q.device)
-        options, _ = self.choose(view, torch.zeros_like(anew).long(), anew, deterministic)
+        starts = torch.ones(len(view.q), dtype=torch.bool, device=view.q.device)
+        options, _ = self.choose(view, torch.zeros_like(starts).long(), starts, deterministic)
         return self.distribution(view, options).get_actions(deterministic=deterministic)
 
     def predict(
@@ -204,7 +204,7 @@ class OptionPolicy(BasePolicy):
         episode_start: npt.NDArray[Any] | None = None,
         deterministic: bool = False,
     ) -> tuple[npt.NDArray[Any], State]:
-        """Actions, and the options that gave them as the state for the next call."""
+        """Return actions, and their options as the state for the next call."""
         self.set_training_mode(False)
         obs, is_batch = self.obs_to_tensor(observation)
         with torch.no_grad():

@@ -29,32 +29,32 @@ BASELINES: tuple[Baseline, ...] = ("moment", "value")
 
 
 class Reinforce(OnPolicyAlgorithm):
-    """Williams' REINFORCE as an SB3 on-policy algorithm: learn, predict, save and load as A2C does.
+    """Williams' REINFORCE, with the interface of SB3's A2C.
 
-    Every step's action is made likelier by the discounted return that followed it, less a
-    baseline. One gradient step is taken per rollout, over all of it.
+    The probability of every action is raised in proportion to the discounted return that followed
+    it, minus a baseline. One gradient step is made per rollout, over all of it.
 
-    Rollouts are of a fixed length and cut episodes off. A cut episode's return goes on with the
-    value of the state it was cut in, as does that of an episode ended by a time limit; an episode
-    that terminated ends with its last reward. For that alone there is a value head even with
-    ``baseline="moment"``. Longer rollouts lean on it less: with ``n_steps`` of several episodes
-    this is the textbook's algorithm, with few it nears A2C.
+    Rollouts have a fixed length and cut episodes off. The return of a cut episode is bootstrapped
+    with the value of its last state, and so is that of an episode ended by a time limit. An episode
+    that terminated ends with its last reward. Only for this purpose there is a value head even with
+    ``baseline="moment"``. Longer rollouts depend on it less: with ``n_steps`` of several episodes
+    this is the textbook's algorithm, with few steps it resembles A2C.
 
     Args:
         policy: ``"MlpPolicy"``, ``"CnnPolicy"``, ``"MultiInputPolicy"``, or a class.
         env: An environment, a ``VecEnv`` or an id.
         learning_rate: A number, or a function of the progress remaining (from 1 to 0).
-        n_steps: Steps of each environment per update.
+        n_steps: Number of steps of each environment per update.
         gamma: Discount.
-        baseline: ``"moment"`` takes the mean of the rollout's returns off and divides by their
-            standard deviation; ``"value"`` takes the value head's estimate off.
+        baseline: ``"moment"`` subtracts the mean of the rollout's returns and divides by their
+            standard deviation; ``"value"`` subtracts the value head's estimate.
         ent_coef: Weight of the entropy in the loss.
         vf_coef: Weight of the value head's error in the loss.
         max_grad_norm: Gradients are clipped to this norm.
-        use_rms_prop: RMSprop, or Adam; ``policy_kwargs["optimizer_class"]`` overrules both.
+        use_rms_prop: RMSprop, or Adam; ``policy_kwargs["optimizer_class"]`` overrides both.
         rms_prop_eps: RMSprop's epsilon.
-        options: As SB3's on-policy algorithms take them: ``policy_kwargs``, ``seed``, ``device``,
-            ``tensorboard_log``, ``verbose``, …
+        options: Further arguments of SB3's on-policy algorithms: ``policy_kwargs``, ``seed``,
+            ``device``, ``tensorboard_log``, ``verbose``, …
 
     Raises:
         InvalidData: If ``baseline`` is none of the two.
@@ -121,7 +121,7 @@ class Reinforce(OnPolicyAlgorithm):
             self._setup_model()
 
     def train(self) -> None:
-        """One gradient step over the whole rollout."""
+        """Make one gradient step over the whole rollout."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         rollout = next(self.rollout_buffer.get(batch_size=None))
@@ -131,7 +131,7 @@ class Reinforce(OnPolicyAlgorithm):
         values, log_probs, entropy = self.policy.evaluate_actions(rollout.observations, actions)
         policy_loss = -(self._credit(rollout) * log_probs).mean()
         value_loss = functional.mse_loss(values.flatten(), rollout.returns)
-        # A squashed Gaussian has no entropy in closed form; its sample mean stands in.
+        # A squashed Gaussian has no entropy in closed form; use the sample mean.
         entropy_loss = log_probs.mean() if entropy is None else -entropy.mean()
         loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
         self.policy.optimizer.zero_grad()
@@ -142,7 +142,7 @@ class Reinforce(OnPolicyAlgorithm):
         self._log(policy_loss.item(), value_loss.item(), entropy_loss.item())
 
     def _credit(self, rollout: RolloutBufferSamples) -> torch.Tensor:
-        """What each step's log-probability is multiplied by: its return, less the baseline."""
+        """Return the factors on the steps' log-probabilities: their returns, minus the baseline."""
         if self.baseline == "value":
             return rollout.advantages
         returns = rollout.returns
@@ -168,7 +168,7 @@ class Reinforce(OnPolicyAlgorithm):
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> Self:
-        """Train for ``total_timesteps`` environment steps, as every SB3 algorithm does."""
+        """Train for ``total_timesteps`` environment steps."""
         return super().learn(
             total_timesteps=total_timesteps,
             callback=callback,

@@ -1,4 +1,4 @@
-"""SpreadEpisodes: a Stable-Baselines3 callback that brings parallel worlds out of step."""
+"""SpreadEpisodes: a Stable-Baselines3 callback that staggers the episodes of environments."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from stable_baselines3.common.vec_env import VecEnv
 
 
 class SpreadEpisodes(BaseCallback):
-    """Ends the first episodes at different times, one world after the other.
+    """Callback that ends the first episodes at different times, one environment after the other.
 
-    Worlds that begin together and end after so many steps would stay in step for ever, and every
-    update would see one moment of an episode alone. Nothing is done where the environments do not
-    say how long an episode is, or cannot end one, as those of this library can.
+    Environments that start together and end after the same number of steps would stay synchronous,
+    and every update would see a single moment of an episode. The callback does nothing if the
+    environments do not tell the length of an episode, or cannot truncate one, as those of this
+    library can.
 
     Example:
         >>> import gym_attrplan
         >>> from stable_baselines3 import PPO
-        >>> from gym_attrplan.agent.worlds import as_vec_env
-        >>> worlds = as_vec_env("AttrSwitches-v0", n_envs=4)
-        >>> model = PPO("MultiInputPolicy", worlds, n_steps=64, device="cpu")
+        >>> from gym_attrplan.agent.environments import as_vec_env
+        >>> venv = as_vec_env("AttrSwitches-v0", n_envs=4)
+        >>> model = PPO("MultiInputPolicy", venv, n_steps=64, device="cpu")
         >>> model = model.learn(256, SpreadEpisodes())
     """
 
@@ -40,8 +41,8 @@ class SpreadEpisodes(BaseCallback):
 
 
 def episode_limit(venv: VecEnv) -> int | None:
-    """After how many steps the worlds end every episode; None if they do not say."""
-    # Not the spec: it may hold a user's function, which another process cannot send.
+    """Return the number of steps after which environments truncate episodes; None if unknown."""
+    # Not from the spec: it may hold a user's function, which another process cannot send.
     for name in ("max_episode_steps", "_max_episode_steps"):  # of a batch, of a TimeLimit
         if venv.has_attr(name):
             return cast("int | None", venv.get_attr(name, indices=[0])[0])
@@ -49,7 +50,7 @@ def episode_limit(venv: VecEnv) -> int | None:
 
 
 def end_episodes(venv: VecEnv, where: npt.NDArray[np.bool_]) -> None:
-    """Have worlds begin a new episode soon, if they can be told to; others run to their own end."""
+    """Truncate the given episodes at the next step, if the environments support it."""
     if venv.has_attr("truncate_episodes"):
         venv.env_method("truncate_episodes", where)
     elif venv.has_attr("truncate_episode"):

@@ -22,16 +22,16 @@ GOAL_KEYS = ("achieved_goal", "desired_goal")
 
 
 class UnitExtractor(BaseFeaturesExtractor):
-    """What all units share: the goal, the units taken together, and everything else observed.
+    """Features extractor of everything that units share: the goal, all units, other observations.
 
-    Goals go through :class:`~gym_attrplan.models.GoalFusion`, and how far each wanted attribute is
-    away stands beside them as a number: counts have an order.
+    Goals go through :class:`~gym_attrplan.models.GoalFusion`. The difference from each wanted value
+    is added as a number, since counts have an order.
 
     Args:
         observation_space: A ``Dict`` with ``units`` ``(n_slots, n_features)``, ``slot_mask``
             ``(n_slots,)`` and ``action_mask`` ``(n_slots, n_actions)``, of an attribute
             environment.
-        n_features: Length of the output.
+        n_features: Number of outputs.
 
     Raises:
         InvalidEnvironment: If one of these keys is missing.
@@ -70,13 +70,13 @@ class UnitExtractor(BaseFeaturesExtractor):
 
 
 class UnitDistribution(Distribution):
-    """The actions of all units, kept for those units only that have a choice; the rest wait.
+    """Distribution of the actions of all units that have a choice; the others wait.
 
-    Every unit draws for itself, so log-probabilities and entropies of an environment's units add
-    up. Action 0 is what a unit without a choice does.
+    Units draw independently, so the log-probabilities and entropies of an environment's units add
+    up. A unit without a choice takes action 0.
 
     Args:
-        n_slots: Unit slots of an environment.
+        n_slots: Number of unit slots of an environment.
     """
 
     def __init__(self, n_slots: int) -> None:
@@ -84,7 +84,7 @@ class UnitDistribution(Distribution):
         self._n_slots = n_slots
 
     def proba_distribution_net(self, *args: Any, **kwargs: Any) -> nn.Linear:
-        """The layer that makes a unit's logits."""
+        """Return the layer that computes a unit's logits."""
         return nn.Linear(*args, **kwargs)
 
     def proba_distribution(self, logits: torch.Tensor, choosers: torch.Tensor, n_envs: int) -> Self:
@@ -100,32 +100,32 @@ class UnitDistribution(Distribution):
         return self
 
     def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
-        """``(n_envs, n_slots)`` actions → ``(n_envs,)``."""
+        """``(n_envs, n_slots)`` actions → ``(n_envs,)`` log-probabilities."""
         taken = actions.long().flatten()[self._choosers].unsqueeze(1)
         return self._add_up(self._log_probs.gather(1, taken).squeeze(1))
 
     def entropy(self) -> torch.Tensor:
-        """``(n_envs,)``."""
-        # What is masked out has probability 0, and 0 times minus infinity is not 0 to a computer.
+        """Return ``(n_envs,)`` entropies."""
+        # Masked actions have probability 0 and log-probability -inf, whose product would be NaN.
         finite = self._log_probs.clamp(min=torch.finfo(self._log_probs.dtype).min)
         return self._add_up(-(finite.exp() * finite).sum(dim=1))
 
     def sample(self) -> torch.Tensor:
-        """``(n_envs, n_slots)`` actions drawn at random."""
-        # Gumbel's trick; torch.multinomial does not take a batch in which nobody has a choice.
+        """Draw ``(n_envs, n_slots)`` actions at random."""
+        # Gumbel's trick; torch.multinomial does not take a batch without any chooser.
         noise = -torch.empty_like(self._log_probs).exponential_().log()
         return self._place((self._log_probs + noise).argmax(dim=1))
 
     def mode(self) -> torch.Tensor:
-        """``(n_envs, n_slots)`` the most probable actions."""
+        """Return ``(n_envs, n_slots)`` most probable actions."""
         return self._place(self._log_probs.argmax(dim=1))
 
     def actions_from_params(self, *params: Any, deterministic: bool = False) -> torch.Tensor:
-        """Actions of a distribution that :meth:`proba_distribution` makes of these."""
+        """Return actions of the distribution with these parameters."""
         return self.proba_distribution(*params).get_actions(deterministic=deterministic)
 
     def log_prob_from_params(self, *params: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Actions and their log-probabilities."""
+        """Return actions and their log-probabilities."""
         actions = self.actions_from_params(*params)
         return actions, self.log_prob(actions)
 
@@ -139,25 +139,25 @@ class UnitDistribution(Distribution):
 
 
 class UnitPolicy(MultiInputActorCriticPolicy):
-    """An SB3 policy for environments with unit slots: one small network, shared by all units.
+    """SB3 policy for environments with unit slots: one small network, shared by all units.
 
-    ``PPO(UnitPolicy, env)``, and the same with A2C and
-    :class:`~gym_attrplan.algorithms.Reinforce`. All units of all environments go through one
-    forward pass, and only those that have a choice; what ``action_mask`` forbids is never drawn.
+    Use it as ``PPO(UnitPolicy, env)``, and in the same way with A2C and
+    :class:`~gym_attrplan.algorithms.Reinforce`. All units of all environments that have a choice go
+    through one forward pass. Actions that ``action_mask`` forbids are never drawn.
 
     Args:
-        observation_space: As :class:`UnitExtractor` needs it.
-        action_space: ``MultiDiscrete`` with as many actions in every slot.
+        observation_space: As for :class:`UnitExtractor`.
+        action_space: ``MultiDiscrete`` with the same number of actions in every slot.
         lr_schedule: Learning rate by progress.
-        net_arch: Layers that each unit goes through (``pi``) and those of the value (``vf``).
-        activation_fn: What follows each of them.
-        features_extractor_class: Makes what the units share.
-        wait_bias: By how much the logit of action 0, to carry on, is ahead of the others' at first.
-            Orders that last, such as fetching ore, come to nothing under units that start out by
-            giving themselves another one every few steps, and what is never done is never
-            rewarded: with 2 an untrained policy saves up 75 ore in none of 1,000 episodes of 40
-            steps, with 4 in about 30 of them, and PPO needs such a few to learn it.
-        **kwargs: As SB3's policies take them.
+        net_arch: Layers of the unit network (``pi``) and of the value (``vf``).
+        activation_fn: Activation after each layer.
+        features_extractor_class: Class of the extractor of shared features.
+        wait_bias: Initial advantage of the logit of action 0, to continue, over the others.
+            Long orders, such as fetching ore, fail if untrained units replace them
+            every few steps, and what never succeeds is never rewarded. With 2 an untrained policy
+            saves 75 ore in none of 1,000 episodes of 40 steps, with 4 in about 30 of them, and
+            PPO needs these few to learn it.
+        **kwargs: Further arguments of SB3's policies.
 
     Raises:
         InvalidEnvironment: If the spaces are not those of unit slots.
@@ -201,14 +201,14 @@ class UnitPolicy(MultiInputActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Schedule) -> None:
-        """SB3's hook that makes the networks."""
+        """Build the networks, as SB3's hook."""
         assert isinstance(self.net_arch, dict)  # the constructor made it one
         assert isinstance(self.observation_space, spaces.Dict)
         units = cast(tuple[int, ...], self.observation_space["units"].shape)
         action_space = cast(spaces.MultiDiscrete, self.action_space)
         first, *others = self.net_arch["pi"]
         self.units = UnitDistribution(units[0])
-        # The first layer of the unit network in two parts: the common one is done once for all
+        # The first layer of the unit network has two parts: the shared one is computed once for all
         # units of an environment.
         self.from_own = nn.Linear(units[1], first)
         self.from_common = nn.Linear(self.features_dim, first)
@@ -235,7 +235,7 @@ class UnitPolicy(MultiInputActorCriticPolicy):
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Actions ``(n, n_slots)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
+        """Return actions ``(n, n_slots)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         distribution, values = self._act(obs)
         actions = distribution.get_actions(deterministic=deterministic)
         return actions, values, distribution.log_prob(actions)
@@ -243,16 +243,16 @@ class UnitPolicy(MultiInputActorCriticPolicy):
     def evaluate_actions(
         self, obs: PyTorchObs, actions: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Values, log-probabilities of the actions, and entropies."""
+        """Return values, log-probabilities of the actions, and entropies."""
         distribution, values = self._act(obs)
         return values, distribution.log_prob(actions), distribution.entropy()
 
     def get_distribution(self, obs: PyTorchObs) -> UnitDistribution:
-        """How the units would act."""
+        """Return the distribution of the units' actions."""
         return self._act(obs)[0]
 
     def predict_values(self, obs: PyTorchObs) -> torch.Tensor:
-        """``(n, 1)``."""
+        """Return ``(n, 1)`` values."""
         values: torch.Tensor = self.value_net(self._common(obs)[1])
         return values
 
@@ -268,6 +268,6 @@ class UnitPolicy(MultiInputActorCriticPolicy):
         return self.units.proba_distribution(logits, choosers, n_envs), self.value_net(for_value)
 
     def _common(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the units share, for the actions and for the value: ``(n, features_dim)`` each."""
+        """Return shared features for the actions and for the value: ``(n, features_dim)`` each."""
         features = self.extract_features(obs)
         return features if isinstance(features, tuple) else (features, features)

@@ -1,4 +1,4 @@
-"""The attribute language: what matters about a state, and how to say it."""
+"""The attribute language: named properties of states, goals, and their text forms."""
 
 from gym_attrplan.attributes.bins import Bins
 from gym_attrplan.attributes.found import FoundAttributes

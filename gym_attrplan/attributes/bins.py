@@ -1,4 +1,4 @@
-"""Bins: a real-valued attribute by the stretch of the number line that its value is in."""
+"""Bins: intervals that discretise a real-valued attribute."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gym_attrplan.attributes.vectors import as_array
 from gym_attrplan.error import InvalidAttributes, shown
 
 MAX_SIZE = int(np.iinfo(np.int16).max)
-"""Values that an attribute may have."""
+"""Maximum number of values of an attribute."""
 
 
 class Bins:
-    """Stretches of the number line, which are the values of a real-valued attribute.
+    """Intervals of the number line, which are the values of a real-valued attribute.
 
-    n edges make n + 1 bins. A bin holds its lower edge and not its upper one, as those of
-    ``np.digitize`` do; the first has no lower end and the last no upper one.
+    n edges make n + 1 bins. A bin contains its lower edge and not its upper one, as in
+    ``np.digitize``; the first has no lower bound and the last no upper one.
 
     Args:
-        edges: ``(n_edges,)`` finite numbers, each above the one before.
+        edges: ``(n_edges,)`` finite numbers, strictly increasing.
         names: One word for each bin, by default such as ``'below 0'``, ``'0 to 1'``, ``'from 1'``.
 
     Raises:
-        InvalidAttributes: On edges that do not increase, or names that goals could not hold.
+        InvalidAttributes: If the edges do not increase, or a name cannot be written in a goal.
 
     Example:
         >>> bins = Bins([-1, 0, 1])
@@ -63,15 +63,15 @@ class Bins:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The bins as JSON takes them; :meth:`from_table` reads them back."""
+        """The bins as JSON values, for :meth:`from_table`."""
         return {"edges": list(self.edges), "names": list(self.names)}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Bins:
-        """The bins that :attr:`table` describes.
+        """Return the bins that :attr:`table` describes.
 
         Raises:
-            InvalidAttributes: If it describes none.
+            InvalidAttributes: If the table is invalid.
         """
         if "edges" not in table or not set(table) <= {"edges", "names"}:
             raise InvalidAttributes(
@@ -84,10 +84,10 @@ class Bins:
     @overload
     def find(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]: ...
     def find(self, values: float | npt.NDArray[Any]) -> int | npt.NDArray[np.int64]:
-        """The number of the bin that holds a value, or of those that hold an array's values.
+        """Return the number of the bin that contains a value, or those of an array's values.
 
         Raises:
-            InvalidAttributes: On NaN or what is no number, which no bin holds.
+            InvalidAttributes: If a value is NaN or not a number.
         """
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" or np.isnan(array).any():
@@ -101,7 +101,7 @@ class Bins:
 
 
 def number_text(number: float) -> str:
-    """A number at its full precision, in as few signs as that takes: ``0.5``, ``-1``."""
+    """Write a number at full precision with as few characters as possible: ``0.5``, ``-1``."""
     return repr(number).removesuffix(".0")
 
 
@@ -122,7 +122,7 @@ def _checked_edges(edges: Any) -> tuple[float, ...]:
 
 def _checked_names(names: Any, default: list[str]) -> tuple[str, ...]:
     words = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
-    # A name such as "0.5" would make "height=0.5" mean two things.
+    # A name such as "0.5" would make "height=0.5" ambiguous.
     if not all(is_word(word) and read_decimal(word) is None for word in words):
         words = ()
     if len(words) != len(default) or len(set(words)) != len(words):

@@ -1,4 +1,4 @@
-"""FoundAttributes: numbers of an observation that switch between a few values, as attributes."""
+"""FoundAttributes: numbers of an observation with only a few values, as attributes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gym_attrplan.attributes.space import AttributeSpace, IntArray
 from gym_attrplan.error import InvalidData, InvalidOption
 
 _GLANCE = 1_000
-"""Rows that are looked at first: most numbers have too many values already there."""
+"""Number of rows that are checked first: most numbers have too many values already there."""
 
 
 class FoundAttributes:
-    """Attributes that nobody named: what switches in flat observations.
+    """Attributes found in flat observations: numbers that switch between a few values.
 
-    A lamp is on or off, a gear is one of five; where the arm is can be anything. So a number that
-    has only a few different values in many observations is taken for an attribute. One that tells
-    no more than another, such as the second half of a one-hot pair, is left out.
+    A lamp is on or off, a gear is one of five, but the position of an arm can be anything. So a
+    number with only a few different values in many observations is taken as an attribute. A number
+    that duplicates another one, such as the second half of a one-hot pair, is left out.
 
     It is an attribute function, for one observation or for many.
 
     Args:
-        values: Place of a number in the observation → its different values, which increase.
+        values: Index of a number in the observation → its different values, increasing.
 
     Attributes:
-        columns: Places of the numbers.
-        space: ``number <place>`` for each, with a bin around every value.
+        columns: Indices of the numbers.
+        space: ``number <index>`` for each, with a bin around every value.
 
     Example:
         >>> seen = np.array([[0.3, 1.0, 0.0], [0.7, 0.0, 1.0], [0.1, 0.0, 1.0]])
@@ -48,16 +48,16 @@ class FoundAttributes:
 
     @classmethod
     def find(cls, observations: npt.ArrayLike, *, max_values: int = 4) -> FoundAttributes:
-        """What switches in these observations.
+        """Find the numbers that switch in these observations.
 
         Args:
-            observations: ``(n, n_numbers)``, all of a log at best: a switch that was never used is
-                not found.
-            max_values: Numbers with more different values than that are no attributes.
+            observations: ``(n, n_numbers)``, preferably a whole log: a switch that was never used
+                is not found.
+            max_values: Maximum number of different values of an attribute.
 
         Raises:
             InvalidOption: If ``max_values`` is less than 2.
-            InvalidData: If these are no rows of finite numbers, or nothing in them switches.
+            InvalidData: If these are not rows of finite numbers, or nothing in them switches.
         """
         if max_values < 2:
             raise InvalidOption(f"max_values is at least 2; received {max_values}.")
@@ -86,18 +86,18 @@ class FoundAttributes:
         return cls({i: few[i] for i in kept})
 
     def describe(self, observations: npt.ArrayLike) -> IntArray:
-        """``(…, n_attributes)`` the descriptions of observations ``(…, n_numbers)``."""
+        """Return ``(…, n_attributes)`` descriptions of observations ``(…, n_numbers)``."""
         rows = np.asarray(observations, np.float64)
         found = [bins.find(rows[..., i]) for i, bins in self._bins.items()]
         return np.stack(found, axis=-1).astype(self.space.dtype)
 
     def __call__(self, env: Any, observation: Any) -> IntArray:
-        """The description of an observation, or those of a batch; the environment is not asked."""
+        """Return the description of an observation, or of a batch; the environment is not used."""
         return self.describe(observation)
 
 
 def _say_the_same(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> bool:
-    """Whether each code of one always comes with the same code of the other, and back."""
+    """Return whether the codes of both correspond one to one."""
     n_codes = int(other.max()) + 1
     n_pairs = np.count_nonzero(np.bincount(one * n_codes + other))
     return bool(n_pairs == one.max() + 1 == n_codes)

@@ -14,13 +14,13 @@ from gym_attrplan.error import InvalidAttributes, shortened, shown
 
 
 class AttributeFunction(Protocol):
-    """What :class:`~gym_attrplan.AttributeWrapper` calls each step; a fitted detector is one."""
+    """Protocol of a function that :class:`~gym_attrplan.AttributeWrapper` calls at every step."""
 
     def __call__(self, env: Any, observation: Any, /) -> Any:
-        """Values of every attribute: a vector of integers, or ``{name: value}``.
+        """Return the values of all attributes: a vector of integers, or ``{name: value}``.
 
         Under :class:`~gym_attrplan.AttributeVectorWrapper` the environment and the observation
-        are batched, and so is the answer: ``(n_envs, n_attributes)``, or ``{name: (n_envs,)
+        are batched, and so is the result: ``(n_envs, n_attributes)``, or ``{name: (n_envs,)
         array}``.
         """
 
@@ -28,17 +28,17 @@ class AttributeFunction(Protocol):
 def load_function(
     function: Callable[..., Any] | str, arguments: tuple[str, ...] | None = None
 ) -> Callable[..., Any]:
-    """The function itself, imported first when given as ``"module:function"``.
+    """Return the function, imported if it is given as ``"module:function"``.
 
     The text form survives ``env.spec.to_json()``, which code does not.
 
     Args:
-        function: What can be called, or the text.
-        arguments: Names of what it will be called with; None leaves that unchecked.
+        function: A callable, or the text.
+        arguments: Names of the arguments it will be called with; None skips the check.
 
     Raises:
-        InvalidAttributes: If the text has another form, or names nothing that can be called, or
-            not with these arguments.
+        InvalidAttributes: If the text has another form, or names nothing that can be called with
+            these arguments.
 
     Example:
         >>> load_function("math:sqrt")(9)
@@ -71,7 +71,7 @@ def _check_arguments(function: Callable[..., Any], arguments: tuple[str, ...] | 
         return
     try:
         inspect.signature(function).bind(*arguments)
-    except ValueError:  # what is written in C may not say what it takes
+    except ValueError:  # functions written in C may have no signature
         return
     except TypeError as error:
         raise InvalidAttributes(
@@ -81,10 +81,10 @@ def _check_arguments(function: Callable[..., Any], arguments: tuple[str, ...] | 
 
 
 def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = ()) -> IntArray:
-    """What an attribute function returned, as a fresh checked array ``(*leading, n_attributes)``.
+    """Convert the result of an attribute function to a new array ``(*leading, n_attributes)``.
 
     Raises:
-        InvalidAttributes: On another length, a float that no bins are there for, an unknown name,
+        InvalidAttributes: On a wrong length, a float without bins, an unknown name,
             or a value out of range.
     """
     if type(values) is not np.ndarray and isinstance(values, Mapping):
@@ -95,5 +95,5 @@ def read_values(space: AttributeSpace, values: Any, leading: tuple[int, ...] = (
         if not space.bins:
             raise
         raise InvalidAttributes(f"{error} Numbers in bins are given as {{name: value}}.") from error
-    # A copy, because functions may return the same buffer again and again.
+    # A copy, because functions may return the same buffer every time.
     return checked.copy()

@@ -1,4 +1,4 @@
-"""Goals in every form that is taken: texts, mappings, vectors, goal sets, and lists of these."""
+"""Reading of goals in all forms: texts, mappings, vectors, goal sets, and lists of these."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KINDS = (
     "A goal is a text, a mapping from names to values, or a vector with -1 for free; for goal_set "
     "also a GoalSet, or a list of all these."
 )
-"""What may be given as a goal, for who gave something else."""
+"""Description of all forms of a goal, for error messages."""
 
 
 def read_vector(lexicon: Lexicon, wanted: Any) -> IntArray:
-    """A goal that is given as a vector, checked and copied.
+    """Return a goal given as a vector, checked and copied.
 
     Raises:
-        InvalidGoal: If it is none, has another length, or a value out of range.
+        InvalidGoal: If it is not a vector, has a wrong length, or a value out of range.
     """
     try:
         array = whole_numbers(wanted, lexicon.dtype, source="the goal")
@@ -41,7 +41,7 @@ def read_vector(lexicon: Lexicon, wanted: Any) -> IntArray:
 
 
 def check_goals(lexicon: Lexicon, goals: IntArray) -> None:
-    """Hold goals ``(..., n_attributes)`` to the sizes, with -1 allowed.
+    """Check that goals ``(..., n_attributes)`` are within the sizes, with -1 allowed.
 
     Raises:
         InvalidGoal: On the first value out of range.
@@ -56,7 +56,7 @@ def check_goals(lexicon: Lexicon, goals: IntArray) -> None:
 
 
 def read_single(lexicon: Lexicon, wanted: str | Mapping[str, Any]) -> IntArray:
-    """A goal that is written with single values only, as a vector.
+    """Read a goal with single values only, as a vector.
 
     Raises:
         InvalidGoal: If it cannot be read, or is written as a set of descriptions.
@@ -72,7 +72,7 @@ def read_single(lexicon: Lexicon, wanted: str | Mapping[str, Any]) -> IntArray:
 
 
 def read_set(lexicon: Lexicon, wanted: Any) -> GoalSet:
-    """A goal in any form, as a set.
+    """Read a goal in any form, as a set.
 
     Raises:
         InvalidGoal: If it cannot be read, belongs to another space, or no description meets it.
@@ -86,7 +86,7 @@ def read_set(lexicon: Lexicon, wanted: Any) -> GoalSet:
 
 
 def are_alternatives(wanted: Any) -> bool:
-    """Whether this is a list of goals: a vector is a list of numbers.
+    """Return whether this is a list of goals; a list of numbers is a vector.
 
     Example:
         >>> are_alternatives(["door", {"ore": 3}]), are_alternatives([0, -1, 2])
@@ -103,7 +103,7 @@ def are_alternatives(wanted: Any) -> bool:
 
 
 def _alternatives(lexicon: Lexicon, wanted: Any) -> list[list[Term]]:
-    """The terms of each alternative of one goal."""
+    """Return the terms of each alternative of one goal."""
     if isinstance(wanted, str):
         return read_text(lexicon, wanted)
     if isinstance(wanted, Mapping):

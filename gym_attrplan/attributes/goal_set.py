@@ -1,4 +1,4 @@
-"""GoalSet: a goal that is met in several ways."""
+"""GoalSet: a goal that several descriptions meet in different ways."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from gym_attrplan.attributes.vectors import IntArray
 from gym_attrplan.error import InvalidAttributes, InvalidGoal, shown
 
 Alternative: TypeAlias = tuple[tuple[int, tuple[int, ...]], ...]
-"""For each attribute that is not free its place and the values allowed, both ascending."""
+"""For each attribute that is not free: its index and the allowed values, both ascending."""
 
 
 @dataclass(frozen=True, repr=False)
 class GoalSet:
-    """A set of descriptions, any of which meets the goal: a union of alternatives.
+    """Set of descriptions, any of which meets the goal: a union of alternatives.
 
     Each alternative allows some values of each attribute. ``AttributeSpace.goal_set`` makes goal
-    sets. Two are equal if they hold the same alternatives, in whatever order and form these were
-    written; that ``a or not a`` is ``anything`` is not found out.
+    sets. Two are equal if they have the same alternatives, in any order and form. It is not
+    detected that ``a or not a`` is ``anything``.
 
     Attributes:
         lexicon: The names and sizes of the space that the goal belongs to.
@@ -50,7 +50,7 @@ class GoalSet:
 
     @classmethod
     def union(cls, lexicon: Lexicon, alternatives: Iterable[Iterable[Term]]) -> GoalSet:
-        """The goal that is met where all terms of any alternative are, of one or more.
+        """Return the goal that is met if all terms of any alternative are.
 
         Raises:
             InvalidGoal: If every alternative contradicts itself.
@@ -76,7 +76,7 @@ class GoalSet:
         return f"GoalSet({self.describe()!r})"
 
     def describe(self) -> str:
-        """The goal in words that ``AttributeSpace.goal_set`` reads back."""
+        """Return the goal as text that ``AttributeSpace.goal_set`` reads."""
         texts = [
             ", ".join(write_term(self.lexicon, i, allowed) for i, allowed in alternative)
             for alternative in self.alternatives
@@ -87,26 +87,26 @@ class GoalSet:
         return text or ANYTHING
 
     def terms(self) -> list[list[Term]]:
-        """The alternatives as the terms they consist of."""
+        """Return the alternatives as lists of terms."""
         return [
             [Term(i, frozenset(allowed)) for i, allowed in alternative]
             for alternative in self.alternatives
         ]
 
     def matches(self, vectors: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether vectors ``(..., n_attributes)`` meet the goal: ``(...)`` bool.
+        """Return whether vectors ``(..., n_attributes)`` meet the goal: ``(...)`` bool.
 
         Raises:
-            InvalidAttributes: On another number of attributes.
+            InvalidAttributes: If the number of attributes is wrong.
         """
         met: npt.NDArray[np.bool_] = self.n_missed(vectors) == 0
         return met
 
     def n_missed(self, vectors: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """How many attributes of vectors ``(..., n_attributes)`` would have to change: ``(...)``.
+        """Return how many attributes of vectors ``(..., n_attributes)`` have to change: ``(...)``.
 
         Raises:
-            InvalidAttributes: On another number of attributes.
+            InvalidAttributes: If the number of attributes is wrong.
         """
         array: npt.NDArray[Any] = np.asarray(vectors)
         if array.shape[-1:] != (len(self.lexicon.names),):
@@ -124,12 +124,12 @@ class GoalSet:
 
     @property
     def is_vector(self) -> bool:
-        """Whether the goal asks for single values only, so that one vector can hold it."""
+        """Whether the goal has single values only, so that one vector can represent it."""
         (first, *others) = self.alternatives
         return not others and all(len(allowed) == 1 for _, allowed in first)
 
     def as_vector(self) -> IntArray:
-        """The goal as ``(n_attributes,)`` values, -1 where it is free.
+        """Return the goal as ``(n_attributes,)`` values, -1 where it is free.
 
         Raises:
             InvalidGoal: Unless :attr:`is_vector`.
@@ -148,12 +148,12 @@ class GoalSet:
     def _read(self, text: str) -> list[list[Term]]:
         try:
             return read_text(self.lexicon, text)
-        except InvalidGoal:  # " or " in a name can leave no term behind it
+        except InvalidGoal:  # a name that contains " or " can leave an empty term
             return [[]]
 
 
 def _conjunction(lexicon: Lexicon, terms: Iterable[Term]) -> dict[int, frozenset[int]]:
-    """Attribute → values that all terms allow, for those that are not free."""
+    """Return attribute → values that all terms allow, for those that are not free."""
     allowed: dict[int, frozenset[int]] = {}
     for i, values, _ in terms:
         before = allowed.get(i, values)
@@ -169,11 +169,11 @@ def _conjunction(lexicon: Lexicon, terms: Iterable[Term]) -> dict[int, frozenset
 
 
 def _largest(possible: dict[Alternative, int]) -> list[Alternative]:
-    """The alternatives that no other contains.
+    """Return the alternatives that no other contains.
 
     Args:
-        possible: Alternative → how many values it forbids. One that contains another forbids fewer:
-            those that forbid as many need not be compared.
+        possible: Alternative → number of values it forbids. An alternative that contains another
+            forbids fewer, so those with equal numbers need not be compared.
     """
     largest: list[Alternative] = []
     larger: list[dict[int, set[int]]] = []

@@ -1,4 +1,4 @@
-"""Terms of a goal: which values of one attribute ``ore>=3`` or ``lamp!=red`` allow."""
+"""Terms of a goal, such as ``ore>=3`` or ``lamp!=red``, and the values they allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMS = (
     "A goal is written 'name', 'not name', 'name=value', 'name!=value', 'name>=value' (or with >, "
     "<=, <) or 'name={value, value}', with commas for 'and' and ' or ' between alternatives."
 )
-"""What a text may hold, for who wrote something else."""
+"""Description of all forms of a text, for error messages."""
 
 _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _OPERATOR = re.compile(r"[<>!]=|[<>=]")
@@ -27,12 +27,12 @@ _NAME_LIKE = re.compile(r"\w+(\(.*\))?")
 
 
 class Term(NamedTuple):
-    """What a goal asks of one attribute.
+    """Condition of a goal on one attribute.
 
     Attributes:
-        attribute: Its place in the space.
+        attribute: Its index in the space.
         allowed: The numbers of the values that meet the term.
-        is_plain: Whether it was written as a single value, which a vector can hold.
+        is_plain: Whether it was written as a single value, which a vector can represent.
     """
 
     attribute: int
@@ -41,7 +41,7 @@ class Term(NamedTuple):
 
 
 def read_term(lexicon: Lexicon, text: str) -> Term:
-    """The term that a text is.
+    """Read a term from a text.
 
     Raises:
         InvalidGoal: On an unknown name or value, on another form, or if no value meets it.
@@ -64,7 +64,7 @@ def read_term(lexicon: Lexicon, text: str) -> Term:
 
 
 def read_value(lexicon: Lexicon, name: Any, value: Any) -> Term:
-    """The term ``{name: value}``: a value, a text such as ``'>=3'``, or several of these.
+    """Read the term ``{name: value}``: a value, a text such as ``'>=3'``, or several of these.
 
     Raises:
         InvalidGoal: On an unknown name or value, or if no value meets it.
@@ -77,19 +77,19 @@ def read_value(lexicon: Lexicon, name: Any, value: Any) -> Term:
 
 
 def write_term(lexicon: Lexicon, i: int, allowed: Iterable[int]) -> str:
-    """The text, of one term or two with a comma between, that :func:`read_term` reads back."""
+    """Return the text, of one term or two with a comma, that :func:`read_term` reads."""
     numbers = sorted(allowed)
     if len(numbers) == 1:
         return lexicon.term(i, numbers[0])
     text = _shortest(lexicon, i, numbers)
-    # Another attribute may be called "ore!" or "height<1": what is written then is the safe form.
+    # Another attribute may be called "ore!" or "height<1"; then use the unambiguous form.
     if _reads_as(lexicon, text, i, numbers):
         return text
     return f"{lexicon.names[i]}={_written(lexicon, i, numbers)}"
 
 
 def _parts(lexicon: Lexicon, text: str) -> tuple[str, str, str]:
-    """Name, operator and value; the longest name that is known wins, for names may hold ``<``."""
+    """Split into name, operator and value; the longest known name wins, as names may have ``<``."""
     if lexicon.knows(text):
         return text, "", ""
     splits: list[tuple[str, str, str]] = []
@@ -122,7 +122,7 @@ def _allowed(lexicon: Lexicon, i: int, sign: str, value: str) -> frozenset[int]:
     else:
         if value[:1] in (*"<>=!", "") and not _is_word(lexicon, i, value):
             written = f"{lexicon.names[i]}{sign}{value}"
-            raise InvalidGoal(f"{shown(written)} is no form of goals. {FORMS}")
+            raise InvalidGoal(f"{shown(written)} is not a valid goal. {FORMS}")
         equal = frozenset([lexicon.number(i, value, InvalidGoal)])
     return equal if sign == "=" else _others(lexicon, i, equal)
 
@@ -225,7 +225,7 @@ def _range(lexicon: Lexicon, i: int, lowest: int, highest: int) -> str:
 
 
 def _written(lexicon: Lexicon, i: int, numbers: list[int]) -> str:
-    """A value, or several in braces."""
+    """Write a value, or several in braces."""
     values = [str(lexicon.value(i, number)) for number in numbers]
     return values[0] if len(values) == 1 else f"{{{', '.join(values)}}}"
 

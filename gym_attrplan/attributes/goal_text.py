@@ -1,4 +1,4 @@
-"""Goal texts: alternatives with ``or`` between them, each of terms with commas between them."""
+"""Goal texts: alternatives separated by ``or``, each of terms separated by commas."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gym_attrplan.attributes.naming import ANYTHING, split_terms
 from gym_attrplan.error import InvalidGoal
 
 OR = " or "
-"""What stands between alternatives."""
+"""Separator of alternatives."""
 OR_ON_A_NEW_LINE = "\nor "
-"""The same, where a name or word holds ``' or '`` itself: neither holds a line break."""
+"""Separator if a name or word contains ``' or '``: neither contains a line break."""
 
 _OR = re.compile(r"[(\[{]|[)\]}]|\sor\s")
 _OR_ON_A_NEW_LINE = re.compile(r"[(\[{]|[)\]}]|\n[ \t]*or\s")
 
 
 def read_text(lexicon: Lexicon, text: str) -> list[list[Term]]:
-    """The alternatives that a text names, each a list of terms.
+    """Return the alternatives of a text, each a list of terms.
 
     Raises:
         InvalidGoal: On a term that cannot be read.
@@ -44,11 +44,11 @@ def read_text(lexicon: Lexicon, text: str) -> list[list[Term]]:
 
 
 def _read_chunk(lexicon: Lexicon, chunk: str) -> list[Term]:
-    """The terms of a text without commas, with ``or`` between them."""
+    """Return the terms of a text without commas, separated by ``or``."""
     spans = _spans(chunk, _OR)
     terms: list[Term] = []
     while spans:
-        # A name or a word may hold " or " itself: the longest text that is a term is one.
+        # A name or a word may contain " or ": the longest text that is a term is one.
         for n in range(min(len(spans), lexicon.n_ors + 1), 0, -1):
             term = _read_if_term(lexicon, chunk[spans[0][0] : spans[n - 1][1]].strip(), last=n == 1)
             if term is not None:
@@ -59,7 +59,7 @@ def _read_chunk(lexicon: Lexicon, chunk: str) -> list[Term]:
 
 
 def _read_if_term(lexicon: Lexicon, text: str, *, last: bool) -> Term | None:
-    """The term, or None if the text is none and a shorter one may be."""
+    """Return the term, or None if the text is not one and a shorter one may be."""
     try:
         return read_term(lexicon, text)
     except InvalidGoal:
@@ -69,7 +69,7 @@ def _read_if_term(lexicon: Lexicon, text: str, *, last: bool) -> Term | None:
 
 
 def _spans(text: str, separator: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Where the parts begin and end that stand between separators outside brackets."""
+    """Return start and end of the parts between separators outside brackets."""
     spans, depth, start = [], 0, 0
     for found in separator.finditer(text):
         token = found.group()

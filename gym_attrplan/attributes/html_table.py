@@ -1,4 +1,4 @@
-"""Small HTML tables, as notebooks show them."""
+"""Small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 MAX_ROWS = 30
-"""Rows of a table; of more, their number is said."""
+"""Maximum number of rows of a table; of further rows only the number is shown."""
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A titled table; it has no colours of its own, and so suits light and dark pages.
+    """Return a table with a title; it sets no colours, so it suits light and dark pages.
 
     Args:
-        title: Stands above it.
-        columns: Their names.
+        title: Title above the table.
+        columns: Names of the columns.
         rows: A value for each column.
 
     Example:

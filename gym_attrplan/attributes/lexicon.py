@@ -1,4 +1,4 @@
-"""Lexicon: the attributes' names, sizes, words and bins; reads one value and writes it."""
+"""Lexicon: the attributes' names, sizes, words and bins; reads and writes single values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Kind: TypeAlias = type[InvalidGoal | InvalidAttributes]
 PlainTable: TypeAlias = dict[str, int | list[str] | dict[str, Any]]
 
 FREE = -1
-"""The value of an attribute that a goal leaves open."""
+"""Value of an attribute that a goal leaves free."""
 
 
 class Lexicon:
-    """What spaces and goals both know of attributes.
+    """Names and values of attributes, shared by spaces and goals.
 
     Args:
         table: Checked name → size, words or bins.
@@ -63,7 +63,7 @@ class Lexicon:
 
     @property
     def table(self) -> PlainTable:
-        """Name → size, words or bins, in values that JSON has."""
+        """Name → size, words or bins, as JSON values."""
         plain: PlainTable = dict(zip(self.names, self.sizes.tolist(), strict=True))
         plain.update({name: list(words) for name, words in self.words.items()})
         plain.update({name: bins.table for name, bins in self.bins.items()})
@@ -71,22 +71,22 @@ class Lexicon:
 
     @cached_property
     def n_ors(self) -> int:
-        """How often ``' or '`` may stand inside a name and a word together."""
-        # With a space on either side, for a goal may hold "not or b" where the name is "or b".
+        """Maximum number of ``' or '`` inside a name and a word together."""
+        # With a space on either side, since a goal may be "not or b" if the name is "or b".
         of_names = max(f" {name} ".count(" or ") for name in self.names)
         words = (f" {word} ".count(" or ") for words in self.words.values() for word in words)
         return of_names + max(words, default=0)
 
     def knows(self, name: str) -> bool:
-        """Whether an attribute has this name."""
+        """Return whether an attribute has this name."""
         return squeeze(name) in self._position
 
     def is_yes_or_no(self, i: int) -> bool:
-        """Whether attribute ``i`` is written ``name`` or ``not name``."""
+        """Return whether attribute ``i`` is written ``name`` or ``not name``."""
         return bool(self.sizes[i] == 2) and self.names[i] not in self.words
 
     def find(self, name: Any, kind: Kind) -> int:
-        """The attribute's place.
+        """Return the attribute's index.
 
         Raises:
             InvalidGoal: On an unknown name, if that is the ``kind``; else InvalidAttributes.
@@ -100,7 +100,7 @@ class Lexicon:
         return position
 
     def number(self, i: int, value: Any, kind: Kind) -> int:
-        """The number of a value of attribute ``i``.
+        """Return the number of a value of attribute ``i``.
 
         Raises:
             InvalidGoal: If it has no such value, and that is the ``kind``; else InvalidAttributes.
@@ -119,7 +119,7 @@ class Lexicon:
         return number
 
     def column(self, i: int, values: Any) -> Any:
-        """The number of a value of attribute ``i``, or those of an array: what a vector holds."""
+        """Return the number of a value of attribute ``i``, or those of an array, as in a vector."""
         if not isinstance(values, np.ndarray):
             return self.number(i, values, InvalidAttributes)
         name = self.names[i]
@@ -131,21 +131,21 @@ class Lexicon:
             raise InvalidAttributes(f"{shown(name)}: {error}") from error
 
     def value(self, i: int, number: int) -> Value:
-        """The value of attribute ``i`` that has this number: yes or no, a number or a word."""
+        """Return the value of attribute ``i`` with this number: yes or no, a number or a word."""
         words = self.words.get(self.names[i])
         if words:
             return words[number]
         return bool(number) if self.sizes[i] == 2 else number
 
     def term(self, i: int, number: int) -> str:
-        """How a goal asks for this value of attribute ``i``."""
+        """Return the term of a goal for this value of attribute ``i``."""
         value = self.value(i, number)
         if isinstance(value, bool):
             return self.names[i] if value else f"not {self.names[i]}"
         return f"{self.names[i]}={value}"
 
     def _takes(self, i: int, value: Any) -> str:
-        """What attribute ``i`` takes, for who gave another value."""
+        """Describe the values of attribute ``i``, for error messages."""
         name, size, words = self.names[i], int(self.sizes[i]), self.words.get(self.names[i])
         takes = f"one of {shown(list(words))}" if words else f"0 to {size - 1}"
         if name in self.bins:
@@ -158,7 +158,7 @@ class Lexicon:
 
 
 def _bin_of(bins: Bins, value: Any) -> int | None:
-    """The bin of a name, a number or a number written as text; None if it is none of these."""
+    """Return the bin of a name, a number or a number written as text; else None."""
     if isinstance(value, str):
         if value in bins.names:
             return bins.names.index(value)
@@ -169,6 +169,6 @@ def _bin_of(bins: Bins, value: Any) -> int | None:
         return None
     try:
         number = float(value)
-    except OverflowError:  # a whole number beyond every float
+    except OverflowError:  # an integer beyond every float
         return len(bins) - 1 if value > 0 else 0
     return None if np.isnan(number) else bins.find(number)

@@ -1,4 +1,4 @@
-"""The rules for attribute names, sizes and goal texts: what can be written can be read back."""
+"""Rules for attribute names, sizes and goal texts, so that goals can be read unambiguously."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gym_attrplan.error import InvalidAttributes, shown
 Size: TypeAlias = int | tuple[str, ...] | Bins
 
 ANYTHING = "anything"
-"""How the goal that leaves everything free is written."""
+"""Text of the goal that leaves everything free."""
 
 _BINARY_WORDS = {"true": 1, "yes": 1, "false": 0, "no": 0}
-_MAX_DIGITS = 18  # fit 64 bits: a number of thousands of digits is none that int() should read
+_MAX_DIGITS = 18  # fit 64 bits: int() must not read a number of thousands of digits
 
 
 def checked_table(sizes: Mapping[str, Any] | Sequence[str]) -> dict[str, Size]:
-    """Checked name → size, words or bins."""
+    """Check the sizes and return name → size, words or bins."""
     pairs = sizes.items() if isinstance(sizes, Mapping) else [(name, 2) for name in _names(sizes)]
     table: dict[str, Size] = {}
     spelled: dict[str, str] = {}
@@ -45,7 +45,7 @@ def checked_table(sizes: Mapping[str, Any] | Sequence[str]) -> dict[str, Size]:
 def _names(sizes: Any) -> list[Any]:
     # An iterator is refused: it may never end.
     if isinstance(sizes, Collection) and not isinstance(sizes, (str, bytes)):
-        with contextlib.suppress(TypeError):  # an array without axes cannot be gone through
+        with contextlib.suppress(TypeError):  # an array without axes cannot be iterated
             return list(sizes)
     raise InvalidAttributes(
         "a space is a list of names, or a mapping from names to sizes or words; received "
@@ -54,7 +54,7 @@ def _names(sizes: Any) -> list[Any]:
 
 
 def _check_name(name: Any) -> None:
-    """Names must be readable in goal texts: ``name``, ``not name``, ``name=value``, with commas."""
+    """Check that goals can use a name: ``name``, ``not name``, ``name=value``, with commas."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidAttributes(
             f"an attribute name must be a non-empty text; received {shown(name)}."
@@ -105,7 +105,7 @@ def _checked_bins(name: str, table: Mapping[str, Any]) -> Bins:
 
 
 def read_number(text: str, words: Sequence[str] | None, size: int) -> int | None:
-    """The number of a value written as text, or None if it is none."""
+    """Return the number of a value written as text, or None if it is not a value."""
     if words and text in words:
         return words.index(text)
     if size == 2 and not words and text.lower() in _BINARY_WORDS:
@@ -116,12 +116,12 @@ def read_number(text: str, words: Sequence[str] | None, size: int) -> int | None
 
 
 def squeeze(name: str) -> str:
-    """Names are found whatever their spacing: ``on(red,green)`` is ``on(red, green)``."""
+    """Remove spaces from a name: ``on(red,green)`` is the same as ``on(red, green)``."""
     return "".join(name.split())
 
 
 def split_terms(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets."""
+    """Split a text at the commas outside brackets."""
     terms, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")

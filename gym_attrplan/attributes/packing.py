@@ -1,4 +1,4 @@
-"""BitLayout: attribute vectors packed into 64-bit words, compared and looked up by the word."""
+"""BitLayout: attribute vectors packed into 64-bit words, for fast comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 class BitLayout:
-    """Where each attribute's bits stand in a packed row: one bit if binary, else one or two bytes.
+    """Positions of the attributes in a packed row: one bit if binary, else one or two bytes.
 
     Args:
         sizes: ``(n_attributes,)`` number of values of each attribute.
@@ -55,7 +55,7 @@ class BitLayout:
         return vectors
 
     def mask(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-        """``(n_attributes,)`` choice → ``(n_words,)`` with the chosen attributes' bits set."""
+        """``(n_attributes,)`` choice → ``(n_words,)`` mask of the chosen attributes' bits."""
         ones = np.zeros(self._n_attributes, np.int32)
         ones[self._binary] = 1
         ones[self._narrow] = 0xFF

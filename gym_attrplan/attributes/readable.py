@@ -1,4 +1,4 @@
-"""Which texts can stand in a goal: all of it visible, its brackets in pairs, no number."""
+"""Rules for texts in goals: visible characters, balanced brackets, no numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNO
 
 
 def is_readable(text: str) -> bool:
-    """Whether all of it can be seen, and its brackets do not swallow the commas behind it."""
+    """Return whether all characters are visible and brackets are balanced."""
     open_brackets: list[str] = []
     for letter in text:
         if letter in _CLOSING:
@@ -21,13 +21,13 @@ def is_readable(text: str) -> bool:
 
 
 def is_word(word: Any) -> bool:
-    """Whether goals can give an attribute this value: ``name=word``."""
+    """Return whether goals can give an attribute this value: ``name=word``."""
     if not isinstance(word, str) or not word or word != word.strip() or "," in word:
         return False
-    # A word such as "1" would make "lamp=1" mean two things.
+    # A word such as "1" would make "lamp=1" ambiguous.
     return is_readable(word) and not word.lstrip("-").isdigit()
 
 
 def read_decimal(text: str) -> float | None:
-    """The number that a text is, such as ``-0.5`` or ``1e-3``, or None."""
+    """Read a number from a text, such as ``-0.5`` or ``1e-3``, or return None."""
     return float(text) if _NUMBER.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""AttributeSpace: the names and sizes of what matters about a state, and ways to write it."""
+"""AttributeSpace: the names and sizes of attributes, and the text forms of their values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AttributeSpace:
     Args:
         sizes: Names of binary attributes, or a mapping from names to sizes (at least 2), to the
             words for the values 0, 1, 2, …  or to the :class:`~gym_attrplan.Bins` that hold the
-            values of a real-valued attribute. Another space is taken over as it is.
+            values of a real-valued attribute. Another space is copied.
 
     Raises:
         InvalidAttributes: On no names, an empty, repeated or unreadable name, or a size below 2.
@@ -95,7 +95,7 @@ class AttributeSpace:
         return html_table(f"{len(self)} attributes", ["name", "values"], rows)
 
     def values_of(self, name: str) -> str:
-        """The values that an attribute takes, in words.
+        """Return the values of an attribute, in words.
 
         Example:
             >>> space = AttributeSpace({"door": 2, "ore": 41, "lamp": ["red", "green"]})
@@ -108,17 +108,17 @@ class AttributeSpace:
 
     @property
     def table(self) -> PlainTable:
-        """Name → size, words, or edges and names of bins: what the constructor takes back."""
+        """Name → size, words, or edges and names of bins, as the constructor takes them."""
         return self._lexicon.table
 
     @property
     def is_binary(self) -> bool:
-        """Whether every attribute is a plain yes or no."""
+        """Whether every attribute has two values without words."""
         return not self.words and bool((self.sizes == 2).all())
 
     @property
     def box(self) -> spaces.Box:
-        """The Gymnasium space of goals, and so of vectors too: HER copies one over the other."""
+        """The Gymnasium space of goals and of vectors; one space, since HER copies between them."""
         return spaces.Box(
             np.full(len(self), FREE, self.dtype),
             (self.sizes - 1).astype(self.dtype),
@@ -126,12 +126,12 @@ class AttributeSpace:
         )
 
     def to_json(self) -> str:
-        """The space as text; :meth:`from_json` reads it back."""
+        """Return the space as text, for :meth:`from_json`."""
         return json.dumps(self.table)
 
     @classmethod
     def from_json(cls, text: str) -> AttributeSpace:
-        """The space that :meth:`to_json` wrote.
+        """Return the space that :meth:`to_json` wrote.
 
         Raises:
             InvalidAttributes: If the text is not JSON, or not that of a space.
@@ -154,16 +154,16 @@ class AttributeSpace:
         source: str = "the vector",
         leading: tuple[int, ...] | None = None,
     ) -> IntArray:
-        """Vectors as an array of :attr:`dtype`, held to the sizes.
+        """Return vectors as an array of :attr:`dtype`, checked against the sizes.
 
         Args:
             vectors: One vector ``(n_attributes,)`` or a batch ``(n, n_attributes)`` of integers.
-            source: What to blame in the message.
+            source: Origin of the vectors, for the message.
             leading: Shape required before the attribute axis: ``()`` for one vector, ``(n,)`` for
                 n.
 
         Raises:
-            InvalidAttributes: On another length, a float, or a value outside its attribute's size.
+            InvalidAttributes: On a wrong length, a float, or a value outside its attribute's size.
         """
         array = whole_numbers(vectors, self.dtype, source=source)
         shape = array.shape
@@ -174,7 +174,7 @@ class AttributeSpace:
                 f"{source} must hold {len(self)} values, one for each attribute{rows}; "
                 f"received shape {shape}."
             )
-        # Read as unsigned, negative values become large: one comparison holds both ends. This runs
+        # Read as unsigned, negative values become large: one comparison checks both ends. This runs
         # at every step of every environment, and count_nonzero is several times faster than any().
         too_large = array.view(self._unsigned) >= self._limits
         if np.count_nonzero(too_large):
@@ -187,11 +187,11 @@ class AttributeSpace:
         return array
 
     def encode(self, values: Mapping[str, Any] | Sequence[Mapping[str, Value]]) -> IntArray:
-        """Named values → vector; every attribute must be named.
+        """Convert named values to a vector; every attribute must be named.
 
         Args:
             values: ``{name: value}`` gives one vector, ``{name: array}`` or a sequence of
-                mappings a batch. Bins take their names, or numbers, each of which is in one bin.
+                mappings a batch. Bins take their names, or numbers.
 
         Raises:
             InvalidAttributes: On an unknown or missing name, or a value outside its attribute's
@@ -219,7 +219,7 @@ class AttributeSpace:
         return self.check(stacked)
 
     def decode(self, vectors: npt.ArrayLike) -> Any:
-        """The inverse of :meth:`encode`: ``{name: bool, int or word}``, listed for a batch."""
+        """Invert :meth:`encode`: return ``{name: bool, int or word}``, or a list for a batch."""
         array = self.check(vectors)
         if array.ndim == 2:
             return [self.decode(row) for row in array]
@@ -229,9 +229,9 @@ class AttributeSpace:
         }
 
     def describe(self, vector: GoalLike) -> str:
-        """A vector or goal in words that :meth:`goal` reads back; what is free is left out.
+        """Return a vector or goal as text that :meth:`goal` reads; free attributes are left out.
 
-        A :class:`~gym_attrplan.GoalSet` is written in words that :meth:`goal_set` reads back.
+        A :class:`~gym_attrplan.GoalSet` is written as text that :meth:`goal_set` reads.
         """
         if isinstance(vector, GoalSet):
             return self.goal_set(vector).describe()
@@ -242,18 +242,17 @@ class AttributeSpace:
     # --- goals ------------------------------------------------------------------------------
 
     def goal(self, wanted: GoalLike) -> IntArray:
-        """A goal from named values, from a vector with -1 for "free", or from text.
+        """Return a goal from named values, from a vector with -1 for "free", or from text.
 
         Args:
             wanted: ``{"at_goal": True}``; ``[1, -1, 0]``; or text such as
-                ``"on(red, green), not left_of(blue, red), ore=3"``. What is not named is free.
-                Naming nothing (``{}``, ``""``, ``"anything"``) is allowed: every state meets that
-                goal.
+                ``"on(red, green), not left_of(blue, red), ore=3"``. Attributes without a name are
+                free. A goal without names (``{}``, ``""``, ``"anything"``) is met by every state.
 
         Raises:
-            InvalidGoal: On an unknown name (the message offers the nearest), a value out of range,
-                a contradiction, a vector of another length, or a goal that allows an attribute
-                several values: :meth:`goal_set` reads those.
+            InvalidGoal: On an unknown name (the message suggests a similar one), a value out of
+                range, a contradiction, a vector of wrong length, or a goal that allows several
+                values of an attribute: :meth:`goal_set` reads those.
         """
         if isinstance(wanted, GoalSet):
             return self.goal_set(wanted).as_vector()
@@ -262,10 +261,11 @@ class AttributeSpace:
         return read_vector(self._lexicon, wanted)
 
     def goal_set(self, wanted: GoalLike | Collection[GoalLike]) -> GoalSet:
-        """A goal that may be met in several ways.
+        """Return a goal that may be met in several ways.
 
         Args:
-            wanted: All that :meth:`goal` reads; text such as ``"ore>=3, lamp!=red or door"``, in
+            wanted: Any form that :meth:`goal` reads; text such as ``"ore>=3, lamp!=red or door"``,
+                in
                 which ``or`` separates alternatives; ``{"ore": ">=3", "lamp": ["red", "blue"]}``;
                 or a list of any of these, which are alternatives.
 
@@ -282,7 +282,7 @@ class AttributeSpace:
         return read_set(self._lexicon, wanted)
 
     def read_goal(self, wanted: GoalLike | Collection[GoalLike]) -> IntArray | GoalSet:
-        """A goal in any form that :meth:`goal_set` reads: as a vector where one can hold it.
+        """Read a goal in any form of :meth:`goal_set`; return a vector if one can represent it.
 
         Raises:
             InvalidGoal: As :meth:`goal_set`.
@@ -293,7 +293,7 @@ class AttributeSpace:
         return found.as_vector() if found.is_vector else found
 
     def check_goals(self, goals: IntArray) -> None:
-        """Hold goals ``(..., n_attributes)`` to the sizes, with -1 allowed.
+        """Check that goals ``(..., n_attributes)`` are within the sizes, with -1 allowed.
 
         Raises:
             InvalidGoal: On the first value out of range.
@@ -301,7 +301,7 @@ class AttributeSpace:
         check_goals(self._lexicon, goals)
 
     def matches(self, achieved: IntArray, goal: IntArray) -> npt.NDArray[np.bool_]:
-        """Whether vectors meet goals: equal wherever the goal is not free. Leading axes broadcast.
+        """Return whether vectors equal goals where these are not free. Leading axes broadcast.
 
         Example:
             >>> space = AttributeSpace(["a", "b"])
@@ -319,22 +319,22 @@ class AttributeSpace:
         return self._layout.n_words
 
     def pack(self, vectors: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-        """Vectors ``(n, n_attributes)`` → ``(n, n_words)`` uint64, a bit per binary attribute."""
+        """Pack ``(n, n_attributes)`` vectors to ``(n, n_words)`` uint64, binary ones to a bit."""
         return self._layout.pack(np.atleast_2d(self.check(vectors)))
 
     def unpack(self, packed: npt.NDArray[np.uint64]) -> IntArray:
-        """The inverse of :meth:`pack`: ``(n, n_words)`` uint64 → ``(n, n_attributes)``."""
+        """Invert :meth:`pack`: ``(n, n_words)`` uint64 → ``(n, n_attributes)``."""
         return self._layout.unpack(packed).astype(self.dtype)
 
     def pack_goal(self, goal: GoalLike) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """A goal as ``(mask, bits)``: a packed row meets it when ``row & mask == bits``."""
+        """Return a goal as ``(mask, bits)``: a packed row meets it when ``row & mask == bits``."""
         vector = self.goal(goal)
         free = vector == FREE
         mask = self._layout.mask(~free)
         return mask, self._layout.pack(np.where(free, 0, vector)[None])[0]
 
     def keys(self, vectors: npt.ArrayLike) -> list[bytes]:
-        """One hashable key per vector; equal vectors, and only they, have equal keys."""
+        """Return one hashable key per vector; only equal vectors have equal keys."""
         packed = self.pack(vectors)
         key: list[bytes] = packed.view(f"V{packed.itemsize * self.n_words}").ravel().tolist()
         return key

@@ -1,4 +1,4 @@
-"""Gymnasium spaces as plain JSON values and back: what an archive without pickle needs."""
+"""Conversion of Gymnasium spaces to plain JSON values and back, for archives without pickle."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from gym_attrplan.error import InvalidArchive, InvalidEnvironment, shown
 Json = dict[str, Any]
 
 MAX_NUMBERS = 1 << 24
-"""Numbers that a flattened sample of a saved space may hold, each choice of a discrete one counted.
+"""Maximum number of values in a flattened sample of a saved space, with one-hot discrete values.
 
-Networks and buffers are made by the sizes that a file states, so that a few bytes could ask for all
-memory there is. A space that is larger is neither written nor read.
+The sizes in a file determine those of networks and buffers, so a few bytes could ask for all
+memory. A larger space is neither written nor read.
 """
 
 MAX_DEPTH = 16
-"""Spaces inside spaces inside spaces that are read."""
+"""Maximum depth of nested spaces."""
 
 
 def space_to_json(space: spaces.Space[Any]) -> Json:
-    """A space as a value that ``json.dumps`` takes; :func:`space_from_json` reads it back exactly.
+    """Convert a space to a value for ``json.dumps``; :func:`space_from_json` restores it exactly.
 
-    Bounds that are the same everywhere are written once; infinite ones as ``"inf"`` and
+    Bounds that are equal everywhere are written once; infinite ones as ``"inf"`` and
     ``"-inf"``, which strict JSON allows.
 
     Raises:
         InvalidEnvironment: If the space, or one inside it, is of another kind than Box, Discrete,
-            MultiDiscrete, MultiBinary, Text, Dict and Tuple, or has keys that are no text, or is
+            MultiDiscrete, MultiBinary, Text, Dict and Tuple, has keys that are not text, or is
             larger than :data:`MAX_NUMBERS` or deeper than :data:`MAX_DEPTH`.
 
     Example:
@@ -51,21 +51,21 @@ def space_to_json(space: spaces.Space[Any]) -> Json:
 
 
 def space_from_json(data: Mapping[str, Any]) -> spaces.Space[Any]:
-    """The space that :func:`space_to_json` wrote.
+    """Restore the space that :func:`space_to_json` wrote.
 
     Raises:
-        InvalidArchive: If the value is not that of a space, or of one beyond :data:`MAX_NUMBERS`
-            or :data:`MAX_DEPTH`. Nothing is allocated before that is known.
+        InvalidArchive: If the value does not describe a space, or one beyond :data:`MAX_NUMBERS`
+            or :data:`MAX_DEPTH`. This is checked before anything is allocated.
     """
     try:
         _check_size(data)
         return _read(data)
-    except Exception as error:  # gymnasium and numpy assert, overflow and refuse in many ways
+    except Exception as error:  # gymnasium and numpy raise many kinds of errors
         raise InvalidArchive(f"{shown(data)} does not describe a space: {shown(error)}.") from error
 
 
 def _write(space: spaces.Space[Any]) -> Json:
-    # Exact types: a subclass may hold more than could be written.
+    # Exact types: a subclass may have more properties than are written.
     kind = type(space)
     if kind not in _WRITERS:
         raise InvalidEnvironment(
@@ -87,7 +87,7 @@ def _check_size(data: Mapping[str, Any]) -> None:
 
 
 def _n_numbers(data: Mapping[str, Any], depth: int) -> int:
-    """Numbers in a flattened sample, or more: read off the stated sizes alone."""
+    """Return an upper bound of the numbers in a flattened sample, from the stated sizes."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it is at most {MAX_DEPTH} spaces deep")
     kind = data["type"]
@@ -188,7 +188,7 @@ def _write_tuple(space: spaces.Tuple[Any]) -> Json:
 
 def _write_array(array: npt.NDArray[Any]) -> Any:
     values = [_write_number(value) for value in array.ravel().tolist()]
-    # By their text, since 0.0 == -0.0.
+    # Compared as text, since 0.0 == -0.0.
     return values[0] if len({repr(value) for value in values}) == 1 else values
 
 
@@ -198,7 +198,7 @@ def _write_number(value: float) -> float | str:
 
 def _read_dtype(name: str) -> np.dtype[Any]:
     dtype = np.dtype(name)
-    # Texts and records state a size of their own, which may be anything.
+    # Text and record types state a size of their own, which may be anything.
     if dtype.kind not in "biuf" or not isinstance(name, str):
         raise TypeError(f"bounds are numbers; received dtype {shown(name)}")
     return dtype

@@ -1,4 +1,4 @@
-"""What was given as a vector or a goal, as an array of small integers."""
+"""Conversion of given vectors and goals to arrays of small integers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def as_array(
     kind: type[AttrPlanError],
     dtype: npt.DTypeLike | None = None,
 ) -> npt.NDArray[Any]:
-    """``np.asarray``, with an error of this library where the values are no array.
+    """Call ``np.asarray``, with an error of this library if the values are not an array.
 
     Args:
-        values: What was given.
-        rule: What they must be, for the message.
+        values: The given values.
+        rule: The requirement, for the message.
         kind: The error to raise.
-        dtype: As numpy's.
+        dtype: As in numpy.
 
     Example:
         >>> as_array([1, 2], rule="weights are numbers", kind=InvalidAttributes)
@@ -40,15 +40,15 @@ def as_array(
 def whole_numbers(
     values: npt.ArrayLike, dtype: np.dtype[np.signedinteger[Any]], *, source: str
 ) -> IntArray:
-    """The same whole numbers as an array of ``dtype``; an array that is one already is not copied.
+    """Convert integers to an array of ``dtype``; an array of that type is not copied.
 
     Args:
-        values: An array, or what can be made one.
+        values: An array, or anything that can be converted to one.
         dtype: int8 or int16.
-        source: What to blame in the message.
+        source: Origin of the values, for the message.
 
     Raises:
-        InvalidAttributes: On anything but whole numbers, or on one that the dtype cannot hold.
+        InvalidAttributes: On anything but integers, or on one that the dtype cannot represent.
 
     Example:
         >>> whole_numbers([True, 3], np.dtype(np.int8), source="the vector")
@@ -64,7 +64,7 @@ def whole_numbers(
             "Round or compare before returning: attributes are small integers."
         )
     own = array.astype(dtype)
-    # A value too large for the dtype would wrap round into another valid one.
+    # A value too large for the dtype would wrap around to another valid one.
     if array.dtype.itemsize >= dtype.itemsize and (own != array).any():
         raise InvalidAttributes(f"{source} holds a value beyond every size: {shown(values)}.")
     return own

@@ -1,4 +1,4 @@
-"""BatchEnv: what the batched twins have in common, whatever goes on in their environments."""
+"""BatchEnv: base class of the batched environments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Observation = TypeVar("Observation")
 class BatchEnv(VectorEnv[Observation, IntArray, Array]):
     """Many environments in numpy. A wrapper resets them and gives them goals.
 
-    ``reset(seed=s)`` begins environment i as a single one that is reset with seed ``s + i``, and
+    ``reset(seed=s)`` starts environment i like a single one that is reset with seed ``s + i``, and
     ``reset(seed=[...])`` takes a seed for each; later resets draw from one generator.
     ``reset(options={"reset_mask": mask})`` resets the marked environments only.
 
@@ -33,11 +33,11 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         observation_space: Of a single environment.
         action_space: Of a single environment: ``Discrete``, or ``MultiDiscrete`` with equal parts.
         num_envs: Number of environments.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
         render_mode: ``"rgb_array"`` or None.
 
     Raises:
-        InvalidEnvironment: If there is no environment.
+        InvalidEnvironment: If ``num_envs`` is below 1.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         self._elapsed = np.zeros(num_envs, np.int64)
 
     def _outcome(self, **info: Any) -> Outcome:
-        """What a step gives beside observations: only goals pay, and they are not known here."""
+        """Return rewards (0, since goals are not known here), ends and infos of a step."""
         self._elapsed += 1
         limit = np.inf if self.max_episode_steps is None else self.max_episode_steps
         ended = np.zeros(self.num_envs, np.bool_)
@@ -85,7 +85,7 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         return array
 
     def _checked_mask(self, options: dict[str, Any]) -> BoolArray:
-        """Which environments to reset: those that ``options["reset_mask"]`` marks, or all."""
+        """Return the environments to reset: those in ``options["reset_mask"]``, or all."""
         mask = options.get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
@@ -98,7 +98,7 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
         return array
 
     def _generators(self, seed: Seeds, rows: IntArray) -> list[np.random.Generator] | None:
-        """A generator for each row, as single environments have; None to draw from the batch's."""
+        """Return a generator for each row, as in single environments; None for the batch's own."""
         n = self.num_envs
         if seed is None:
             return None
@@ -108,7 +108,7 @@ class BatchEnv(VectorEnv[Observation, IntArray, Array]):
             raise InvalidEnvironment(
                 f"{n} environments need as many seeds, or one; received {len(seed)}."
             )
-        # Another stream than the environments' own, which draw from the same seeds.
+        # A generator independent of the environments' own, which draw from the same seeds.
         entropy = np.random.SeedSequence([one or 0 for one in seed], spawn_key=(2,))
         self.np_random = np.random.default_rng(entropy)
         return [gym.utils.seeding.np_random(seed[i])[0] for i in rows]

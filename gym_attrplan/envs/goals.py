@@ -1,4 +1,4 @@
-"""Tasks by name: how all our worlds read them, and the wrappers that draw their goals."""
+"""Tasks by name: their text form, and the wrappers that draw their goals."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gym_attrplan.wrappers import AttributeVectorWrapper, AttributeWrapper, Goal
 
 
 def read_attributes(env: Any, observation: Any) -> npt.NDArray[np.int8]:
-    """The attribute function of all our worlds: they keep their attributes themselves."""
+    """Return the attributes that this library's environments keep themselves."""
     attributes: npt.NDArray[np.int8] = env.unwrapped.attributes
     return attributes
 
 
 def read_task(task: str, name: str, hardest: int) -> tuple[int, int]:
-    """The range of difficulties that a task's text asks for.
+    """Return the range of difficulties in a task's text.
 
     Args:
         task: ``name``, ``name<=d`` or ``name==d``.
         name: The task's name.
-        hardest: The largest difficulty there is; 1 is the smallest.
+        hardest: Maximum difficulty; 1 is the minimum.
 
     Raises:
-        InvalidEnvironment: If the text says something else, or a difficulty that does not exist.
+        InvalidEnvironment: If the text has another form, or the difficulty does not exist.
 
     Example:
         >>> read_task("targets", "targets", 12), read_task("targets<=3", "targets", 12)
@@ -50,13 +50,13 @@ def read_task(task: str, name: str, hardest: int) -> tuple[int, int]:
 
 
 class TaskWrapper(AttributeWrapper):
-    """:class:`~gym_attrplan.AttributeWrapper` round a world that knows its tasks by name.
+    """:class:`~gym_attrplan.AttributeWrapper` for an environment with named tasks.
 
     Args:
-        env: A raw world with ``rules.attributes`` and a method ``sampler(task)``.
+        env: A raw environment with ``rules.attributes`` and a method ``sampler(task)``.
         task: A task's name.
         goal_sampler: Draws other goals than the task's.
-        step_penalty: Taken off every step's reward.
+        step_penalty: Subtracted from the reward of every step.
         terminate_on_success: Whether meeting the goal ends the episode.
     """
 
@@ -74,18 +74,18 @@ class TaskWrapper(AttributeWrapper):
             "step_penalty": step_penalty,
             "terminate_on_success": terminate_on_success,
         }
-        # Before the base class records its own: a task's name goes into JSON, a sampler does not.
+        # Before the base class records its own: a task's name can be JSON, a sampler cannot.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, task=task, **goals)
-        world: Any = env.unwrapped
-        goals["goal_sampler"] = goal_sampler or world.sampler(task)
-        super().__init__(env, world.rules.attributes, read_attributes, **goals)
+        raw: Any = env.unwrapped
+        goals["goal_sampler"] = goal_sampler or raw.sampler(task)
+        super().__init__(env, raw.rules.attributes, read_attributes, **goals)
 
 
 def wrap_batch(
-    worlds: Any, *, task: str, goal_sampler: GoalSampler | str | None = None, **goals: Any
+    envs: Any, *, task: str, goal_sampler: GoalSampler | str | None = None, **goals: Any
 ) -> AttributeVectorWrapper:
-    """A batch of raw worlds with goals; takes what :class:`TaskWrapper` takes."""
-    sampler = goal_sampler or worlds.sampler(task)
+    """Add goals to a batch of raw environments; takes the arguments of :class:`TaskWrapper`."""
+    sampler = goal_sampler or envs.sampler(task)
     return AttributeVectorWrapper(
-        worlds, worlds.rules.attributes, read_attributes, goal_sampler=sampler, **goals
+        envs, envs.rules.attributes, read_attributes, goal_sampler=sampler, **goals
     )

@@ -1,4 +1,4 @@
-"""Goals near to where an episode starts: one transition away, or a few random drops."""
+"""Goals near the start of an episode: one transition away, or a few random drops."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MOST_DROPS = 40
 
 
 def _draw(possible: BoolArray, rng: np.random.Generator) -> IntArray:
-    """``(n,)`` a column for each row ``(n, n_columns)``, evenly among the possible ones."""
-    # Where nothing is possible, any column will do: the goal then holds, or cannot be met.
+    """Draw a possible column ``(n,)`` for each row ``(n, n_columns)``, uniformly."""
+    # If nothing is possible, any column is chosen: the goal then holds, or cannot be met.
     marks: IntArray = (rng.random(possible.shape) + possible).argmax(axis=1)
     return marks
 
 
 @dataclass(frozen=True)
 class OneMoreItem:
-    """Have an item that can be grabbed or crafted now, the rest free.
+    """Goals with an item that can be grabbed or crafted now, the rest free.
 
     Args:
-        needs: Of each item, the columns of its ingredients.
+        needs: The columns of each item's ingredients.
 
     Example:
         >>> more = OneMoreItem(needs=((), (), (0, 1)))
@@ -48,12 +48,12 @@ class OneMoreItem:
 
     @classmethod
     def of(cls, rules: CraftingRules) -> OneMoreItem:
-        """By the recipes of a world."""
+        """Create the sampler for an environment's recipes."""
         ingredients: list[Sequence[str]] = [rules.recipes.get(item, ()) for item in rules.items]
         return cls(tuple(tuple(map(rules.items.index, names)) for names in ingredients))
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """Goals ``(n, n_items)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_items)`` for episodes that start from ``achieved``."""
         ready = [achieved[:, list(names)].all(axis=1) for names in self.needs]
         chosen = _draw(np.stack(ready, axis=1) & (achieved == 0), rng)
         goals = np.full_like(achieved, FREE)
@@ -63,11 +63,11 @@ class OneMoreItem:
 
 @dataclass(frozen=True)
 class OneMoreUnit:
-    """One unit more than now, of a kind that tasks ask for and that can be made; no other more.
+    """Goals with one more unit of a kind in the tasks that can be made now, and no other.
 
     Args:
-        caps: How many there can be of each attribute; None leaves it free.
-        requires: The attribute that each needs at least one of; None for nothing.
+        caps: Maximum number of each attribute; None leaves it free.
+        requires: The attribute that each requires at least one of; None for nothing.
 
     Example:
         >>> more = OneMoreUnit(caps=(None, 2, 4), requires=(None, None, 1))
@@ -80,13 +80,13 @@ class OneMoreUnit:
 
     @classmethod
     def of(cls, rules: EconomyRules) -> OneMoreUnit:
-        """By the products of a world."""
+        """Create the sampler for an environment's products."""
         caps = [one.cap if one.limit else None for one in rules.products]
         requires = [None if i < 0 else 1 + int(i) for i in rules.requires]
         return cls((None, *caps), (None, *requires))
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """Goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
         possible = achieved < np.array([cap or 0 for cap in self.caps])
         for i, needed in enumerate(self.requires):
             if needed is not None:
@@ -99,26 +99,26 @@ class OneMoreUnit:
 
 @dataclass(frozen=True, eq=False)
 class DropsAway:
-    """The attributes after some random drops from the true state; never those of the start.
+    """Goals with the attributes after some random drops from the true state, never the start's.
 
     Args:
-        world: A raw block world: discrete, its batched twin, or continuous.
-        task: ``drops<=d`` or ``drops==d``; with ``_70`` at its end a random 70% of each goal.
+        env: A raw block-world environment: discrete, batched, or continuous.
+        task: ``drops<=d`` or ``drops==d``; with the suffix ``_70`` a random 70% of each goal.
     """
 
-    world: Any
+    env: Any
     task: str
 
     def __post_init__(self) -> None:
-        _ = self.n_drops  # what is wrong with the name is said now
+        _ = self.n_drops  # raises now if the name is wrong
 
     @cached_property
     def n_drops(self) -> tuple[int, int]:
-        """The fewest and the most drops."""
+        """Minimum and maximum number of drops."""
         return read_task(self.task.removesuffix("_70"), "drops", MOST_DROPS)
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
-        """Goals ``(n, n_attributes)``, none of which ``achieved`` meets."""
+        """Draw goals ``(n, n_attributes)``, none of which ``achieved`` meets."""
         goals = np.full_like(achieved, FREE)
         left = np.arange(len(achieved))
         while len(left):
@@ -130,11 +130,11 @@ class DropsAway:
         return goals
 
     def _ends(self, rows: IntArray, n_drops: IntArray, rng: np.random.Generator) -> Attributes:
-        """The attributes after so many drops in each of the episodes that begin."""
-        rules = self.world.rules
-        if hasattr(self.world, "table"):
+        """Return the attributes after ``n_drops`` drops in each of the new episodes."""
+        rules = self.env.rules
+        if hasattr(self.env, "table"):
             return np.stack([self._simulate(int(n), rng) for n in n_drops])
-        states = self.world.start_states[rows]
+        states = self.env.start_states[rows]
         for i in range(int(n_drops.max())):
             moved = rules.move(states, rng.integers(rules.n_actions, size=len(states)))
             states = np.where(i < n_drops, moved, states)
@@ -142,13 +142,13 @@ class DropsAway:
         return ends
 
     def _simulate(self, n_drops: int, rng: np.random.Generator) -> Attributes:
-        self._second.place(self.world.table.scene.poses())
+        self._second.place(self.env.table.scene.poses())
         for _ in range(n_drops):
-            block = int(rng.integers(self.world.rules.n_blocks))
+            block = int(rng.integers(self.env.rules.n_blocks))
             self._second.drop(block, rng.random(2), rng)
         attributes: Attributes = self._second.attributes
         return attributes
 
     @cached_property
     def _second(self) -> Any:
-        return copy.deepcopy(self.world.table)
+        return copy.deepcopy(self.env.table)

@@ -1,10 +1,10 @@
 """Training regimes: nearby goals, test tasks, and the rungs of a curriculum between them.
 
-Every world draws its goals by a task's name. Besides the names that a world knows itself, all know
-``"one_step"``: goals that one transition of the attributes can reach; and blocks know
-``"drops<=d"``: goals that at most d random drops lead to. :func:`ladder` lists a world's names from
-nearby goals to its test tasks. Environments made by :func:`make_task_env` and
-:func:`make_task_vec` change their task while they run: ``env_method("set_task", "targets<=3")``.
+Every environment draws its goals by a task's name. Besides its own names, every environment has
+``"one_step"``: goals that one transition of the attributes can reach. Block worlds have
+``"drops<=d"``: goals that at most d random drops lead to. :func:`ladder` lists an environment's
+names from nearby goals to its test tasks. Environments made by :func:`make_task_env` and
+:func:`make_task_vec` can change their task: ``env_method("set_task", "targets<=3")``.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _DROPS = (2, 3, 4, 6)
 _SUFFIX = "_70"
 
 _NEARBY: dict[type[Any], Callable[[Any], GoalSampler]] = {
-    SwitchesRules: lambda world: world.sampler("targets==1"),
-    CraftingRules: lambda world: OneMoreItem.of(world.rules),
-    EconomyRules: lambda world: OneMoreUnit.of(world.rules),
-    BlocksRules: lambda world: world.sampler("one_step"),
+    SwitchesRules: lambda env: env.sampler("targets==1"),
+    CraftingRules: lambda env: OneMoreItem.of(env.rules),
+    EconomyRules: lambda env: OneMoreUnit.of(env.rules),
+    BlocksRules: lambda env: env.sampler("one_step"),
 }
-"""Goals one transition away, by the kind of world's rules."""
+"""Goals one transition away, by the type of the rules."""
 
 
-def sampler_of(world: Any, task: str) -> GoalSampler:
-    """What draws the goals of a task's name in a raw world, single or batched.
+def sampler_of(env: Any, task: str) -> GoalSampler:
+    """Return the goal sampler of a task in a raw environment, single or batched.
 
     Raises:
-        InvalidEnvironment: If the world is none of ours, or knows no such task.
+        InvalidEnvironment: If it is not this library's environment, or has no such task.
 
     Example:
         >>> import gym_attrplan
@@ -52,25 +52,25 @@ def sampler_of(world: Any, task: str) -> GoalSampler:
         >>> np.unique(goals.argmax(axis=1)).tolist()  # from nothing, only resources
         [0, 1, 2]
     """
-    rules = getattr(world, "rules", None)
+    rules = getattr(env, "rules", None)
     if type(rules) not in _NEARBY:
         raise InvalidEnvironment(
-            f"tasks by name belong to this library's worlds; received {world}. Give your own "
+            f"tasks by name belong to this library's environments; received {env}. Give your own "
             "goal_sampler=."
         )
     if task == "one_step":
-        return _NEARBY[type(rules)](world)
+        return _NEARBY[type(rules)](env)
     if isinstance(rules, BlocksRules) and re.match(r"drops(<=|==)", task):
-        return DropsAway(world, task)
-    sampler: GoalSampler = world.sampler(task)
+        return DropsAway(env, task)
+    sampler: GoalSampler = env.sampler(task)
     return sampler
 
 
-def ladder(world: Any, task: str) -> list[str]:
-    """Names of tasks from nearby goals to ``task``, each harder than the one before.
+def ladder(env: Any, task: str) -> list[str]:
+    """Return names of tasks from nearby goals to ``task``, each harder than the one before.
 
     Args:
-        world: A raw world, single or batched.
+        env: A raw environment, single or batched.
         task: The test task.
 
     Example:
@@ -78,7 +78,7 @@ def ladder(world: Any, task: str) -> list[str]:
         >>> ladder(gym.make("AttrBuildOrder-v0").unwrapped, "counts")
         ['one_step', 'counts<=1', 'counts<=2', 'counts<=3', 'counts']
     """
-    rules = world.rules
+    rules = env.rules
     if isinstance(rules, BlocksRules):
         end = _SUFFIX if task.endswith(_SUFFIX) else ""
         return [f"one_step{end}", *(f"drops<={n}{end}" for n in _DROPS), task]
@@ -93,7 +93,7 @@ def ladder(world: Any, task: str) -> list[str]:
 
 
 class TaskChoice:
-    """A goal sampler that goes by the name of a task, which can be changed at any time.
+    """Goal sampler by the name of a task, which can be changed at any time.
 
     Args:
         task: The first task.
@@ -101,27 +101,27 @@ class TaskChoice:
 
     def __init__(self, task: str) -> None:
         self.task = task
-        self._world: Any = None
+        self._env: Any = None
         self._sampler: GoalSampler | None = None
 
-    def bind(self, world: Any) -> None:
-        """Take the world that goals are for."""
-        self._world = world
+    def bind(self, env: Any) -> None:
+        """Set the environment of the goals."""
+        self._env = env
         self.set(self.task)
 
     def set(self, task: str) -> None:
-        """Draw from another task's goals from now on."""
-        self._sampler = sampler_of(self._world, task)
+        """Change the task."""
+        self._sampler = sampler_of(self._env, task)
         self.task = task
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
-        """Goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
         assert self._sampler is not None  # the wrappers below bind it before any reset
         return self._sampler(achieved, rng)
 
 
 class TaskSwitch(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """An environment whose task can be changed: :meth:`set_task`, through ``env_method`` too.
+    """Wrapper whose task can be changed with :meth:`set_task`, also through ``env_method``.
 
     Args:
         env: One of this library's environments, made with ``goal_sampler=tasks``.
@@ -136,16 +136,16 @@ class TaskSwitch(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     @property
     def task(self) -> str:
-        """The task that goals are drawn from."""
+        """The current task."""
         return self._tasks.task
 
     def set_task(self, task: str) -> None:
-        """Draw the goals of coming episodes from another task."""
+        """Change the task of the next episodes."""
         self._tasks.set(task)
 
 
 class TaskSwitchVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """:class:`TaskSwitch` for a batched twin: one task for all its worlds."""
+    """:class:`TaskSwitch` for a batch: one task for all its environments."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], tasks: TaskChoice) -> None:
         super().__init__(env)
@@ -154,16 +154,16 @@ class TaskSwitchVector(VectorWrapper[Any, Any, Any, Any, Any]):
 
     @property
     def task(self) -> str:
-        """The task that goals are drawn from."""
+        """The current task."""
         return self._tasks.task
 
     def set_task(self, task: str) -> None:
-        """Draw the goals of coming episodes from another task."""
+        """Change the task of the next episodes."""
         self._tasks.set(task)
 
 
 def make_task_env(env_id: str, task: str, **options: Any) -> TaskSwitch:
-    """``gym.make`` with a task that can be changed.
+    """Call ``gym.make`` with a task that can be changed.
 
     Example:
         >>> import gym_attrplan
@@ -178,7 +178,7 @@ def make_task_env(env_id: str, task: str, **options: Any) -> TaskSwitch:
 
 
 def make_task_vec(env_id: str, num_envs: int, task: str, **options: Any) -> TaskSwitchVector:
-    """``gym.make_vec`` of a batched twin, with a task that can be changed."""
+    """Call ``gym.make_vec`` for a batch with a task that can be changed."""
     tasks = TaskChoice(task)
     envs = gym.make_vec(
         env_id,

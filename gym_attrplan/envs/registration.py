@@ -1,4 +1,4 @@
-"""One table of the environments and one loop that registers them; nothing they need is imported."""
+"""Registration of the environments, without importing what they need."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ENVIRONMENTS: dict[str, _Entry] = {
 
 
 def register_environments() -> None:
-    """Make every id known to ``gymnasium.make`` and ``make_vec``; again, it changes nothing."""
+    """Register every id with ``gymnasium``; a second call changes nothing."""
     for name, entry in ENVIRONMENTS.items():
         if name not in gym.registry:
             gym.register(name, **entry)
@@ -63,7 +63,7 @@ def register_environments() -> None:
 
 
 def make_minigrid_batch(env_id: str, num_envs: int, kwargs: dict[str, Any]) -> Batch | None:
-    """A batch of MiniGrid's environments with their ready attributes; None for other ids."""
+    """Make a batch of MiniGrid's environments with their ready attributes; None for other ids."""
     if not env_id.startswith("MiniGrid-") or "max_episode_steps" in kwargs:
         return None
     from gym_attrplan.envs.minigrid.factories import minigrid_vec

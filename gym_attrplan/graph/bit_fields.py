@@ -1,4 +1,4 @@
-"""BitFields: descriptions as a few bits each, changed and compared where they lie."""
+"""BitFields: descriptions packed into a few bits each, with arithmetic on the packed form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
 class BitFields:
     """Some attributes of descriptions, each in as few bits of a 64-bit word as it needs.
 
-    :class:`~gym_attrplan.attributes.AttributeSpace` packs to be read back quickly; here values are
-    counted up and compared without being unpacked.
+    :class:`~gym_attrplan.attributes.AttributeSpace` packs for fast unpacking; here values are
+    increased and compared without unpacking.
 
     Args:
-        columns: ``(n,)`` which attributes.
-        sizes: ``(n,)`` how many values each has.
+        columns: ``(n,)`` the attributes.
+        sizes: ``(n,)`` their numbers of values.
 
     Example:
         >>> fields = BitFields(np.arange(2), np.array([2, 4]))
@@ -54,12 +54,12 @@ class BitFields:
         return words
 
     def unpack(self, words: Words) -> IntArray:
-        """The inverse of :meth:`pack`."""
+        """Invert :meth:`pack`."""
         columns = [self._values(words, i) for i in range(len(self.columns))]
         return np.stack(columns, axis=1).astype(np.int64)
 
     def add(self, words: Words, amounts: IntArray) -> Words:
-        """Each attribute increased by an amount, modulo its size."""
+        """Increase each attribute by an amount, modulo its size."""
         changed = words.copy()
         for i in np.flatnonzero(amounts).tolist():
             word, shift, _ = self._places[i]
@@ -72,7 +72,7 @@ class BitFields:
         return changed
 
     def fits(self, words: Words, allowed: BoolArray) -> BoolArray:
-        """``(n,)`` where every value is one of ``(n_columns, max_size)`` allowed ones."""
+        """Return ``(n,)`` whether every value is one of ``(n_columns, max_size)`` allowed ones."""
         fine = np.ones(len(words), np.bool_)
         for i, size in enumerate(self.sizes.tolist()):
             if not allowed[i, :size].all():
@@ -80,16 +80,16 @@ class BitFields:
         return fine
 
     def n_unmet(self, words: Words, goal: IntArray) -> Places:
-        """``(n,)`` how many values are other than a goal wants them."""
+        """Return ``(n,)`` numbers of values that differ from a goal."""
         unmet = np.zeros(len(words), np.int64)
         for i in np.flatnonzero(goal != FREE).tolist():
             unmet += self._values(words, i) != np.uint64(goal[i])
         return unmet
 
     def keys(self, words: Words) -> Words:
-        """``(n,)`` one number for each row: itself if it is one word, else a mixture of its words.
+        """Return ``(n,)`` one number per row: the word itself, or a hash of several words.
 
-        Two rows of several words may have the same number, once in 2^64 times.
+        Two rows of several words have the same number with probability 2^-64.
         """
         if self.n_words == 1:
             return words[:, 0]

@@ -1,4 +1,4 @@
-"""ChangePlanner: which change to ask for next, by where hops were seen to end."""
+"""ChangePlanner: chooses the next change, from the recorded outcomes of hops."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ _CLOSE = 1e-6
 _MAX_SWEEPS = 1_000
 _MAX_TICKS = 200
 _NEVER = 1e-12
-"""A value below this is none: no way to the goal is known."""
+"""Minimum value of a description from which a plan to the goal is known."""
 
 
 class Values(NamedTuple):
-    """What leads to one goal.
+    """Values for one goal.
 
     Attributes:
-        nodes: ``(n_nodes,)`` the chance to get from each description to the goal, less for every
-            step on the way.
-        made: ``(n_rows,)`` the mean value of where a hop ends that makes its change.
-        missed: ``(n_rows,)`` the same for hops that do not.
+        nodes: ``(n_nodes,)`` discounted probability to reach the goal from each description.
+        made: ``(n_rows,)`` mean value of the outcomes of hops that make their change.
+        missed: ``(n_rows,)`` mean value of the outcomes of hops that do not.
     """
 
     nodes: FloatArray
@@ -46,18 +45,18 @@ class Values(NamedTuple):
 class ChangePlanner:
     """Plans over outcomes: the best next change towards any goal, from any description.
 
-    A description is worth ``max over changes of discount ** n_steps * sum of P(end) value(end)``, 1
-    where the goal holds, and 0 where an episode ended without it. Where a hop has several ends,
-    their expectation counts: a key that lies in any of seven rooms is not seven unlikely edges; a
-    hop that fails and can be tried again costs time, not everything. The search begins with one
-    reverse Dijkstra along single ends, which is a lower bound, and then takes expectations until
-    nothing changes.
+    The value of a description is ``max over changes of discount ** n_steps * sum of P(end)
+    value(end)``, 1 where the goal holds, and 0 where an episode ended without it. If a hop has
+    several outcomes, their expectation counts. So a key that lies in any of seven rooms is not
+    seven improbable edges, and a failed hop that can be retried costs time only. The search begins
+    with one reverse Dijkstra along single outcomes, which gives a lower bound, and then iterates
+    expectations until they converge.
 
     Args:
-        outcomes: What hops did; the planner follows its changes.
-        discount: What a goal is worth that is a step further away.
-        doubt: Failures added to every row, so that one lucky attempt is not taken for certainty.
-        max_goals: Goals to remember; the least recently used goes first.
+        outcomes: The outcomes of hops; the planner follows its changes.
+        discount: Factor on the value of a goal per step.
+        doubt: Number of failures added to every row, so that one lucky attempt is not certain.
+        max_goals: Maximum number of goals to remember; the least recently used is dropped.
 
     Raises:
         InvalidGraph: If an option is out of range.
@@ -97,7 +96,7 @@ class ChangePlanner:
     # --- questions --------------------------------------------------------------------------
 
     def values(self, goal: GoalLike) -> Values:
-        """What each description and row is worth for a goal.
+        """Return the values of all descriptions and rows for a goal.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -119,7 +118,7 @@ class ChangePlanner:
         *,
         faith: PairProbs | None = None,
     ) -> Places:
-        """The number of the change to ask for next in each environment.
+        """Return the number of the next change for each environment.
 
         Args:
             descriptions: ``(n, n_attributes)``.
@@ -128,7 +127,7 @@ class ChangePlanner:
                 probabilities, below 1 for one that has failed in the environment's episode.
 
         Returns:
-            ``(n,)`` change numbers, -1 where no way to the goal is known or it holds already.
+            ``(n,)`` change numbers, -1 if there is no plan to the goal or it already holds.
         """
         self._follow()
         nodes = self.outcomes.index.find(descriptions).astype(np.int64)
@@ -158,17 +157,17 @@ class ChangePlanner:
         first: int | None = None,
         n_steps: int | None = None,
     ) -> Plan | None:
-        """The way to a goal, change by change; None if none is known.
+        """Return the plan to a goal, change by change; None if there is none.
 
-        Its hops end where they mostly do, of the ends that lead on. Its chance is that of the goal
-        whatever happens on the way: a hop that fails may be tried again, and one that ends
-        elsewhere goes on from there.
+        Each hop ends in its most frequent outcome that leads nearer to the goal. The plan's chance
+        is the probability of reaching the goal by any outcomes: a failed hop may be retried, and a
+        hop with another outcome continues from there.
 
         Args:
-            description: Where to begin.
-            goal: Where to go, in any form ``AttributeSpace.goal_set`` reads.
-            first: The number of the change to begin with; by default the one worth most.
-            n_steps: How much time there is; None for as much as it takes.
+            description: The start.
+            goal: The goal, in any form ``AttributeSpace.goal_set`` reads.
+            first: The number of the first change; by default the best one.
+            n_steps: Number of steps available; None for no limit.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -187,10 +186,10 @@ class ChangePlanner:
             if first is not None and not rows:
                 mine = mine[self._table.change[mine] == first]
             if not len(mine):
-                return None  # nobody has asked for it here
+                return None  # it was never attempted here
             rows.append(int(mine[worth[mine].argmax()]))
             node = self._likely_end(rows[-1], full, better_than=values.nodes[node])
-            if node < 0:  # so far away that its value is lost in rounding
+            if node < 0:  # its value is below the rounding error
                 return None
             nodes.append(node)
         return Plan(
@@ -206,7 +205,7 @@ class ChangePlanner:
     # --- the search -------------------------------------------------------------------------
 
     def _worth(self, rows: Places, values: Values, made: FloatArray | None = None) -> FloatArray:
-        """``(n,)`` what asking for the rows' changes is worth, made with these probabilities."""
+        """Return ``(n,)`` values of attempting the rows' changes, made with these probabilities."""
         made = self._made[rows] if made is None else made
         missed = np.minimum(self._missed[rows], 1.0 - made) * values.missed[rows]
         worth: FloatArray = self._faded[rows] * (made * values.made[rows] + missed)
@@ -232,12 +231,12 @@ class ChangePlanner:
     def _chance(
         self, worth: FloatArray, goal_nodes: Places, first: int, n_steps: int | None
     ) -> float:
-        """How likely the goal is if everybody asks for what is worth most, but for a first row.
+        """Return the probability of the goal if the best change is always chosen after ``first``.
 
-        What is not known of a row is filled in by how its change goes elsewhere, and a hop that
-        was never seen to fail fails where it stands. One that takes so many steps on average is
-        taken to end at each of them with the same probability: that some take longer matters where
-        time is short.
+        Missing data of a row are filled in by the change's results elsewhere. A hop without a
+        recorded failure is assumed to stay where it is when it fails. Its length is modelled as
+        geometric with the recorded mean: that some hops take longer matters if time is
+        short.
         """
         chances = self._with_ends(np.zeros(self._n_nodes), goal_nodes)
         chances[goal_nodes] = 1.0
@@ -262,7 +261,7 @@ class ChangePlanner:
         return float(chances[self._table.node[first]])
 
     def _likely_end(self, row: int, values: FloatArray, *, better_than: float) -> int:
-        """Where hops of a row mostly end, of what is nearer to the goal; -1 if nothing is."""
+        """Return the most frequent outcome of a row that is nearer to the goal; -1 if none is."""
         own = np.flatnonzero(self._table.end_row == row)
         nearer = own[values[self._places[own]] > better_than]
         if not len(nearer):
@@ -270,7 +269,7 @@ class ChangePlanner:
         return int(self._table.end_node[nearer[self._table.end_count[nearer].argmax()]])
 
     def _with_ends(self, nodes: FloatArray, goal_nodes: Places) -> FloatArray:
-        """``(2 n_nodes,)`` values of descriptions, then of the same where an episode ended."""
+        """Return ``(2 n_nodes,)`` values of descriptions, and of those at an episode's end."""
         ended = np.zeros(len(nodes))
         ended[goal_nodes] = 1.0
         return np.concatenate([nodes, ended])
@@ -284,7 +283,7 @@ class ChangePlanner:
         return nodes[nodes < self._n_nodes]
 
     def _follow(self) -> None:
-        """Rebuild what the search needs, if the outcomes have changed."""
+        """Rebuild the search's data if the outcomes have changed."""
         if self._version == self.outcomes.version:
             return
         self._version = self.outcomes.version
@@ -305,7 +304,7 @@ class ChangePlanner:
         self._reverse = self._edges(table, total)
 
     def _end_matrix(self, table: OutcomeTable, totals: FloatArray, *, made: bool) -> csr_array:
-        """``(n_rows, 2 n_nodes)`` shares of the ends of hops that made their change, or did not."""
+        """Return ``(n_rows, 2 n_nodes)`` shares of outcomes of successful or failed hops."""
         kept = table.end_made == made
         rows, places = table.end_row[kept], self._places[kept]
         shares = table.end_count[kept] / np.maximum(totals[rows], _NEVER)
@@ -313,7 +312,7 @@ class ChangePlanner:
         return coo_array((shares, (rows, places)), shape=shape).tocsr()
 
     def _edges(self, table: OutcomeTable, total: FloatArray) -> csr_array:
-        """Reversed single ends with their costs, of parallel ones the cheapest."""
+        """Return reversed single outcomes with their costs, the lowest of parallel ones."""
         kept = self._places != table.node[table.end_row]
         rows = table.end_row[kept]
         source, target = table.node[rows], self._places[kept]

@@ -1,4 +1,4 @@
-"""CountedRows: keys with numbers that are counted up along with them."""
+"""CountedRows: keys with columns of counters."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 class CountedRows:
-    """Numbered keys with columns of numbers that grow along with them.
+    """Numbered keys with columns of counters.
 
     Args:
-        n_words: Words of a key.
-        names: The columns.
+        n_words: Number of words of a key.
+        names: Names of the columns.
     """
 
     def __init__(self, n_words: int, names: tuple[str, ...]) -> None:
@@ -42,7 +42,7 @@ class CountedRows:
         return self._table.rows
 
     def add(self, keys: npt.NDArray[np.uint64]) -> Places:
-        """``(n,)`` numbers of keys; new ones get the next."""
+        """Return ``(n,)`` numbers of keys; new keys get the next numbers."""
         numbers = self._table.add(keys).astype(np.int64)
         room = len(self._columns[self.names[0]])
         if len(self) > room:
@@ -51,15 +51,15 @@ class CountedRows:
         return numbers
 
     def find(self, keys: npt.NDArray[np.uint64]) -> Places:
-        """``(n,)`` numbers of keys, -1 for one that is not there."""
+        """Return ``(n,)`` numbers of keys, -1 for unknown ones."""
         return self._table.find(keys).astype(np.int64)
 
     def get(self, numbers: Places) -> dict[str, FloatArray]:
-        """What was counted of rows; of number -1 there is nothing."""
+        """Return the counters of rows; 0 for the number -1."""
         known = numbers >= 0
         rows = numbers[known]
         weight = self["weight"][rows]
-        weight[weight == 0] = 1.0  # added, and nothing counted yet
+        weight[weight == 0] = 1.0  # added without counts
         found = {}
         for name in self.names[1:-1]:
             found[name] = np.zeros(len(numbers))
@@ -67,10 +67,10 @@ class CountedRows:
         return found
 
     def restore(self, arrays: Arrays) -> None:
-        """Hold these keys and columns.
+        """Replace the contents by these keys and columns.
 
         Raises:
-            InvalidGraph: If they are no such rows.
+            InvalidGraph: If they are invalid.
         """
         keys = arrays["keys"]
         if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != self.n_words:

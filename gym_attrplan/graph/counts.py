@@ -1,4 +1,4 @@
-"""TransitionCounts: what was seen to follow what, and what the policy achieved when it tried."""
+"""TransitionCounts: table of observed transitions and of the policy's attempts."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 MIN_NEED = 0.05
-"""Of practice, for an edge that always works; one that works half the time has 0.5 more."""
+"""Minimum need of practice, of an edge that always works; half-reliable ones have 0.5 more."""
 
 
 class TransitionCounts:
     """A growing, mergeable table of transitions between attribute vectors.
 
-    Three numbers are kept of each edge: *visits*, how often exploration saw it; *attempts*, how
-    often the policy tried it; *successes*, how often it then arrived (the last two are float32, of
-    seven digits). A transition from a vector to itself is no edge: its vector becomes known,
-    nothing else is recorded.
+    Each edge has three numbers: *visits*, how often exploration saw it; *attempts*, how
+    often the policy tried it; *successes*, how often the attempt succeeded (the last two are
+    float32, with seven digits). A transition from a vector to itself is no edge: only its vector is
+    recorded.
 
-    Edges live in a CSR and a small append buffer. Known edges are updated in place; new ones are
-    sorted in when the buffer is full or when somebody reads all of them (:meth:`edges`). Single
+    Edges are in a CSR and a small append buffer. Known edges are updated in place; new ones are
+    sorted in when the buffer is full or when all edges are read (:meth:`edges`). Single
     rows (:meth:`neighbours`, :meth:`sample_neighbours`) are read from both.
 
     Args:
-        space: The attributes that a vector holds.
+        space: The attributes of a vector.
 
     Example:
         >>> counts = TransitionCounts(AttributeSpace(["key", "door"]))
@@ -54,7 +54,7 @@ class TransitionCounts:
     def __init__(self, space: AttributeSpace) -> None:
         self.space = space
         self.index = NodeIndex(space)
-        self.version = 0  # another number after every change: what the planner's cache goes by
+        self.version = 0  # changes with every change of the table, for the planner's cache
         self.total = 0.0
         self._store = EdgeStore.empty()
         self._decay = 1.0
@@ -67,16 +67,16 @@ class TransitionCounts:
         to_vectors: npt.ArrayLike,
         weight: npt.ArrayLike = 1.0,
     ) -> FloatArray:
-        """Count transitions that were seen.
+        """Count observed transitions.
 
         Args:
             from_vectors: ``(n, n_attributes)`` vectors, or one vector: a batch of one.
             to_vectors: The vectors that followed, of the same shape.
-            weight: How much each counts, above 0: one number or ``(n,)``.
+            weight: Weight of each, above 0: one number or ``(n,)``.
 
         Returns:
             ``(n,)`` visits of each transition after the whole batch, 0 for one from a vector to
-            itself. The bonus wrappers pay with it.
+            itself. The bonus wrappers use them.
 
         Raises:
             InvalidAttributes: If a vector does not belong to the space.
@@ -101,13 +101,13 @@ class TransitionCounts:
     ) -> None:
         """Count attempts of the policy: this is c_π.
 
-        An attempt at an edge that was never seen makes the edge known, with no visits. An attempt
+        An attempt at an unknown edge adds the edge, with no visits. An attempt
         to stay (from a vector to itself) is not counted.
 
         Args:
             from_vectors: ``(n, n_attributes)`` vectors where the attempts began, or one vector.
-            target_vectors: The neighbours they were aimed at, of the same shape.
-            succeeded: Whether each arrived: one truth value or ``(n,)``.
+            target_vectors: Their target neighbours, of the same shape.
+            succeeded: Whether each succeeded: one truth value or ``(n,)``.
 
         Raises:
             InvalidAttributes: If a vector does not belong to the space.
@@ -131,8 +131,8 @@ class TransitionCounts:
     def start_epoch(self, decay: float = 1.0) -> None:
         """Begin an epoch of attempts in which older ones count less.
 
-        At an edge's *first* attempt of the epoch its earlier attempts and successes are multiplied
-        by ``decay``; an edge that is not attempted again keeps all that is known of it.
+        At the *first* attempt of an edge in the epoch, its earlier attempts and successes are
+        multiplied by ``decay``; an edge that is not attempted again keeps its counts.
 
         Args:
             decay: γ, from 0 (forget) to 1 (keep).
@@ -148,10 +148,10 @@ class TransitionCounts:
             self._store.columns[ATTEMPTED] = np.zeros_like(self._store.columns["target"], bool)
 
     def merge(self, other: TransitionCounts) -> None:
-        """Add all that ``other`` counted. Node numbers may differ; the epoch stays one's own.
+        """Add all counts of ``other``. Node numbers may differ; the epoch is not changed.
 
         Raises:
-            InvalidGraph: If the two speak of different attributes.
+            InvalidGraph: If the attributes differ.
         """
         if other.space != self.space:
             raise InvalidGraph(
@@ -180,7 +180,7 @@ class TransitionCounts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, the node index included."""
+        """Number of bytes, including the node index."""
         return self.index.nbytes + self._store.nbytes
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ class TransitionCounts:
         )
 
     def visits(self, from_vectors: npt.ArrayLike, to_vectors: npt.ArrayLike) -> FloatArray:
-        """``(n,)`` visits of transitions, 0 where never seen."""
+        """Return ``(n,)`` visits of transitions, 0 if never seen."""
         numbers = self.index.find_packed(self._pack_pairs(from_vectors, to_vectors))
         source, target = numbers[0::2], numbers[1::2]
         known = (source >= 0) & (target >= 0)
@@ -200,7 +200,7 @@ class TransitionCounts:
         return visits
 
     def edges(self) -> EdgeTable:
-        """All edges, sorted by source and target, as read-only views."""
+        """Return all edges, sorted by source and target, as read-only views."""
         self.compact()
         columns = self._store.columns
         views = (
@@ -213,10 +213,10 @@ class TransitionCounts:
         return EdgeTable(*views)
 
     def neighbours(self, node: int) -> npt.NDArray[np.int32]:
-        """Nodes seen to follow ``node``, ascending; attempted but never seen ones are left out.
+        """Return nodes seen after ``node``, ascending; targets only attempted are left out.
 
         Raises:
-            InvalidGraph: On a number that no node has.
+            InvalidGraph: On an unknown node number.
         """
         _, slots = self._store.rows(self.index.check_nodes(node))
         columns = self._store.columns
@@ -224,10 +224,10 @@ class TransitionCounts:
         return neighbours
 
     def followers(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
-        """What was seen to follow: places in ``nodes`` ``(m,)``, and the nodes that did ``(m,)``.
+        """Return observed successors: positions in ``nodes`` ``(m,)``, and the successors ``(m,)``.
 
         Raises:
-            InvalidGraph: On a number that no node has.
+            InvalidGraph: On an unknown node number.
         """
         owner, slots = self._store.rows(self.index.check_nodes(nodes))
         columns = self._store.columns
@@ -237,18 +237,19 @@ class TransitionCounts:
     def sample_neighbours(
         self, nodes: npt.ArrayLike, rng: np.random.Generator, *, by_need: bool = False
     ) -> npt.NDArray[np.int32]:
-        """One neighbour of each node, drawn in proportion to its visits or by need of practice.
+        """Draw one neighbour of each node, in proportion to its visits or by need of practice.
 
         Args:
             nodes: ``(n,)`` node numbers.
             rng: Source of randomness.
-            by_need: Whether edges whose attempts go either way are drawn most, instead.
+            by_need: Whether to draw edges by need, most often those that fail as often as they
+                work.
 
         Returns:
-            ``(n,)`` int32 node numbers, -1 for a node that nothing was seen to follow.
+            ``(n,)`` int32 node numbers, -1 for a node without neighbours.
 
         Raises:
-            InvalidGraph: On a number that no node has.
+            InvalidGraph: On an unknown node number.
         """
         numbers = self.index.check_nodes(nodes)
         owner, slots = self._store.rows(numbers)
@@ -257,7 +258,7 @@ class TransitionCounts:
         if by_need:
             probs = (columns["successes"][slots] + 1.0) / (columns["attempts"][slots] + 2.0)
             rates = np.where(visits > 0, np.sqrt(probs * (1.0 - probs)) + MIN_NEED, 0.0)
-        # A race of exponential clocks is won in proportion to their rates.
+        # The first of several exponential clocks to ring is drawn in proportion to the rates.
         clocks = np.full(len(slots), np.inf)
         np.divide(rng.standard_exponential(len(slots)), rates, out=clocks, where=rates > 0)
         winner, _ = row_argmin(clocks, owner, len(numbers))
@@ -266,13 +267,13 @@ class TransitionCounts:
         return drawn
 
     def compact(self) -> None:
-        """Sort new edges in and give spare memory back. Numbers and counts stay as they are."""
+        """Sort new edges in and release spare memory. Numbers and counts do not change."""
         self._store.compact(self.n_nodes)
 
     # --- files ------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything counted, as plain arrays; :meth:`from_arrays` takes them back."""
+        """Return everything counted as plain arrays, for :meth:`from_arrays`."""
         self.compact()
         return {
             "nodes": np.ascontiguousarray(self.index.packed),
@@ -286,28 +287,28 @@ class TransitionCounts:
     def from_arrays(
         cls, space: AttributeSpace, arrays: Mapping[str, npt.NDArray[Any]]
     ) -> TransitionCounts:
-        """The counts that :meth:`to_arrays` gave.
+        """Return the counts that :meth:`to_arrays` converted.
 
         Raises:
-            InvalidGraph: If an array is missing or the arrays are no graph over ``space``.
+            InvalidGraph: If an array is missing or the arrays are not a graph over ``space``.
         """
         counts = cls(space)
         counts.restore(arrays)
         return counts
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+        """Replace all counts by those of :meth:`to_arrays`.
 
         Raises:
-            InvalidGraph: If an array is missing or the arrays are no graph over the space.
+            InvalidGraph: If an array is missing or the arrays are not a graph over the space.
         """
         self.index, self._store, self.total, self._decay = storage.read_arrays(self.space, arrays)
         self._changed()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one ``.npz`` file, space included, without pickle.
+        """Save to one ``.npz`` file, including the space, without pickle.
 
-        A file of that name is replaced only when the new one is complete, and any number of
+        The file is replaced only when the new one is complete, and any number of
         processes may save to it.
 
         Raises:
@@ -317,7 +318,7 @@ class TransitionCounts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TransitionCounts:
-        """The counts that :meth:`save` wrote.
+        """Load the counts that :meth:`save` wrote.
 
         Raises:
             InvalidGraph: If the file does not hold counts, is damaged, or would unpack to far more
@@ -329,7 +330,7 @@ class TransitionCounts:
     # --- helpers ----------------------------------------------------------------------------
 
     def _pack_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-        """``(2 n, n_words)``: from and to in turn, so that nodes are numbered as they appeared."""
+        """Return ``(2 n, n_words)``: from and to in turn, so that nodes are numbered in order."""
         before, after = (
             np.atleast_2d(whole_numbers(end, self.space.dtype, source="a transition's end"))
             for end in (first, second)
@@ -343,7 +344,7 @@ class TransitionCounts:
 
     def _add_nodes(self, packed: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
         numbers = self.index.add_packed(packed)
-        # As numpy indexes: converted once here, not by every look-up on the way.
+        # Converted to numpy's index type once here, not in every look-up.
         source, target = numbers.reshape(-1, 2).T.astype(np.int64)
         return source, target
 

@@ -1,4 +1,4 @@
-"""GraphDrawing: where the nodes of an attribute graph lie on paper, and what they are called."""
+"""GraphDrawing: layout and labels of the nodes of an attribute graph."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 N_MOVES = 150
-"""Times that the nodes move, from where the spectral layout has put them."""
+"""Number of iterations of the layout, after the spectral layout."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphDrawing:
-    """A part of a graph, laid out so that neighbours lie together.
+    """Part of a graph, laid out so that neighbours are close together.
 
     Args:
-        nodes: ``(n,)`` numbers of the nodes drawn.
-        places: ``(n, 2)`` where, each from 0 to 1.
+        nodes: ``(n,)`` numbers of the nodes.
+        places: ``(n, 2)`` positions, each from 0 to 1.
         vectors: ``(n, n_attributes)`` each node's attributes.
-        words: The same in words.
-        visits: ``(n,)`` how often exploration went through each.
-        edges: ``(m, 2)`` rows of ``nodes`` that are joined, source and target.
+        words: The same as text.
+        visits: ``(n,)`` visits by exploration.
+        edges: ``(m, 2)`` source and target of each edge, as rows of ``nodes``.
         probs: ``(m,)`` the planner's probability of each edge.
-        n_hidden: Nodes left out.
+        n_hidden: Number of nodes left out.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -70,22 +70,22 @@ class GraphDrawing:
         ways: Sequence[npt.NDArray[np.integer[Any]]] = (),
         max_nodes: int = 300,
     ) -> GraphDrawing:
-        """Lay out what a planner plans over.
+        """Lay out a planner's graph.
 
         Args:
-            planner: Whose graph.
-            ways: ``(n, n_attributes)`` descriptions that are drawn in any case, such as a plan's;
+            planner: The planner.
+            ways: ``(n, n_attributes)`` descriptions that are always drawn, such as a plan's;
                 without any, the most visited one.
-            max_nodes: Most nodes to draw: those, and what is fewest edges from them; of equally
-                near ones the most visited.
+            max_nodes: Maximum number of nodes: those, and the nearest by number of edges; of
+                equally near ones the most visited.
 
         Raises:
             InvalidGraph: If the graph is empty.
-            InvalidOption: If the ways have more nodes than may be drawn.
+            InvalidOption: If the ways have more than ``max_nodes`` nodes.
         """
         counts, edges, probs = planner.counts, planner.counts.edges(), planner.edge_probs()
         passed = [counts.index.find(way) for way in ways]
-        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is what was never seen
+        wanted = np.unique(np.concatenate([[-1], *passed]))[1:]  # -1 is an unknown description
         if len(wanted) > max_nodes:
             raise InvalidOption(
                 f"max_nodes={max_nodes} is less than the {len(wanted)} nodes of plans and ways: "
@@ -114,17 +114,17 @@ class GraphDrawing:
         )
 
     def way(self, plan: Plan) -> IntArray:
-        """Rows of ``nodes`` through which a plan leads; what it only imagines is not there."""
+        """Return rows of ``nodes`` on a plan; imagined descriptions have none."""
         same = (plan.vectors[:, None] == self.vectors).all(axis=2)
         rows: IntArray = same.argmax(axis=1)[same.any(axis=1)]
         return rows
 
     def plot(self, plan: Plan | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw it: neighbours lie together, and darker edges work more often.
+        """Draw the graph: neighbours are close together, and darker edges work more often.
 
         Args:
             plan: A plan to draw through it.
-            ax: Where to draw; new axes by default.
+            ax: Axes to draw on; new ones by default.
 
         Raises:
             DependencyNotInstalled: If matplotlib is missing.
@@ -137,14 +137,14 @@ class GraphDrawing:
 
     @property
     def about(self) -> str:
-        """How much is drawn, in words."""
+        """The size of the drawing, in words."""
         n, n_all = len(self.nodes), len(self.nodes) + self.n_hidden
         part = f"{n:,}" if n == n_all else f"{n:,} of {n_all:,}"
         return f"{part} descriptions, {len(self.edges):,} transitions"
 
 
 def _hops_from(nodes: IntArray, edges: EdgeTable) -> FloatArray:
-    """``(n_nodes,)`` fewest edges, in either direction, from any of these nodes."""
+    """Return ``(n_nodes,)`` minimum numbers of edges, in either direction, from these nodes."""
     joined = sparse.csr_array(
         (np.ones(len(edges)), edges.target, edges.indptr), shape=(edges.n_nodes, edges.n_nodes)
     )
@@ -155,14 +155,14 @@ def _hops_from(nodes: IntArray, edges: EdgeTable) -> FloatArray:
 
 
 def lay_out(n: int, edges: IntArray) -> FloatArray:
-    """``(n, 2)`` places from 0 to 1 at which joined nodes are close and others are not."""
+    """Return ``(n, 2)`` positions from 0 to 1, with joined nodes close together."""
     import networkx as nx
 
     if n < 3:
         return np.stack([np.linspace(0.0, 1.0, max(n, 1)), np.full(max(n, 1), 0.5)], axis=1)[:n]
     graph = nx.empty_graph(n)
     graph.add_edges_from(edges.tolist())
-    rng = np.random.default_rng(0)  # parts nodes that lie on each other, the same way every time
+    rng = np.random.default_rng(0)  # separates nodes at equal positions, reproducibly
     first = {
         i: place + rng.normal(scale=1e-3, size=2) for i, place in nx.spectral_layout(graph).items()
     }

@@ -1,4 +1,4 @@
-"""EdgeTable, the edges as anyone may read them, and EdgeStore, the CSR with its append buffer."""
+"""EdgeTable: read-only edges; and EdgeStore: their storage as a CSR with an append buffer."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ DTYPES = {
     "attempts": np.dtype(np.float32),
     "successes": np.dtype(np.float32),
 }
-"""What is kept of an edge, 20 bytes: its source is the row it stands in."""
+"""Columns of an edge, 20 bytes; its source is its row."""
 
 ATTEMPTED = "attempted"
-"""A fifth column, there only while an epoch needs it: was the edge attempted in this epoch?"""
+"""Name of a fifth column, only present during an epoch: attempted in this epoch."""
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
     """All edges, sorted by source and then target, as arrays that are views of the counts.
 
-    The views follow the counts until those take up a new edge; ask again after a change.
+    The views follow the counts until a new edge is added; call again after a change.
 
     Args:
         indptr: ``(n_nodes + 1,)`` int32: node ``i`` owns the edges ``indptr[i]:indptr[i + 1]``.
-        target: ``(n_edges,)`` int32: the node an edge leads to.
+        target: ``(n_edges,)`` int32: the target node.
         visits: ``(n_edges,)`` float64: how often exploration saw the transition.
         attempts: ``(n_edges,)`` float32: how often the policy tried it.
         successes: ``(n_edges,)`` float32: how often the attempt ended at the target.
@@ -59,30 +59,30 @@ class EdgeTable:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, those without an edge included."""
+        """Number of nodes, including those without an edge."""
         return len(self.indptr) - 1
 
     @cached_property
     def source(self) -> npt.NDArray[np.int32]:
-        """``(n_edges,)`` int32: the node an edge leaves."""
+        """``(n_edges,)`` int32: the source node."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
 
     def position(self, source: int, target: int) -> int:
-        """Where the edge source → target stands in the table, -1 if it is not there."""
+        """Return the position of the edge source → target in the table, -1 if there is none."""
         first, end = self.indptr[source : source + 2].tolist()
         place = first + int(self.target[first:end].searchsorted(target))
         return place if place < end and self.target[place] == target else -1
 
     def positions(self, source: IntArray, target: IntArray) -> Places:
-        """As :meth:`position`, for many edges ``(n,)``: all of them in one search."""
+        """Return :meth:`position` of many edges ``(n,)``, in one search."""
         place, found = search_rows(self.indptr, self.target, source, target)
         return np.where(found, place, -1)
 
 
 class EdgeStore:
-    """The edges' columns: a CSR in front, behind it the edges that are not yet sorted in.
+    """Columns of the edges: a CSR, followed by edges that are not yet sorted in.
 
-    An edge's *slot* is its place in the columns. Slots are good until the next call that adds
+    An edge's *slot* is its index in the columns. Slots are valid until the next call that adds
     edges or compacts.
 
     Args:
@@ -93,15 +93,15 @@ class EdgeStore:
     def __init__(self, indptr: npt.NDArray[np.int32], columns: Columns) -> None:
         self.indptr = indptr
         self.columns = columns
-        # Key → number, in order of appearance. The edges of a batch that are not in the CSR are
-        # few: for so few a dict is three times as fast as arrays.
+        # Key → number, in order of appearance. A batch has few edges that are not in the CSR;
+        # for these a dict is three times as fast as arrays.
         self._appended: dict[int, int] = {}
-        # Source → the numbers of its appended edges: rows are read without sorting edges in.
+        # Source → the numbers of its appended edges, so that rows can be read before sorting.
         self._appended_rows: dict[int, list[int]] = {}
 
     @classmethod
     def empty(cls) -> EdgeStore:
-        """A store without nodes and edges."""
+        """Return a store without nodes and edges."""
         columns = {name: np.empty(0, dtype) for name, dtype in DTYPES.items()}
         return cls(np.zeros(1, np.int32), columns)
 
@@ -120,20 +120,20 @@ class EdgeStore:
 
     @property
     def appended_limit(self) -> int:
-        """Edges to collect before the next merge, so that all merges together stay O(n_edges)."""
+        """Number of appended edges before the next merge, so that all merges stay O(n_edges)."""
         return max(4096, self.n_sorted // 32)
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Number of bytes."""
         columns = sum(column.nbytes for column in self.columns.values())
         tables = sys.getsizeof(self._appended) + sys.getsizeof(self._appended_rows)
-        # Two numbers an edge, and for each source a list.
+        # Two numbers per edge, and a list for each source.
         appended = tables + 72 * self.n_appended + 88 * len(self._appended_rows)
         return self.indptr.nbytes + columns + appended
 
     def find(self, source: IntArray, target: IntArray) -> Places:
-        """Slots of edges, -1 where unknown."""
+        """Return slots of edges, -1 for unknown ones."""
         place, found = search_rows(self.indptr, self.columns["target"], source, target)
         slots = np.where(found, place, -1)
         if self._appended and not found.all():
@@ -144,7 +144,7 @@ class EdgeStore:
         return slots
 
     def add(self, source: IntArray, target: IntArray) -> Places:
-        """Slots of edges; unknown ones are taken up with nothing counted."""
+        """Return slots of edges; unknown ones are added with zero counts."""
         slots, found = search_rows(self.indptr, self.columns["target"], source, target)
         if found.all():
             return slots
@@ -158,10 +158,10 @@ class EdgeStore:
         return slots
 
     def rows(self, nodes: Places) -> tuple[Places, Places]:
-        """The edges out of nodes ``(n,)``, whether sorted in or not.
+        """Return the edges out of nodes ``(n,)``, sorted in or not.
 
         Returns:
-            For each edge: which of ``nodes`` it leaves (its position there), and its slot; in the
+            For each edge: the position of its source in ``nodes``, and its slot; in the
             order of the nodes and then of the targets.
         """
         owner, slots = expand_rows(self.indptr, nodes)
@@ -180,14 +180,14 @@ class EdgeStore:
         return owner[order], slots[order]
 
     def compact(self, n_nodes: int) -> None:
-        """Sort appended edges into the CSR, of ``n_nodes`` rows, and give spare room back."""
+        """Sort appended edges into the CSR, of ``n_nodes`` rows, and release spare memory."""
         self._sort_appended()
         if len(self.columns["target"]) > len(self):
             self.columns = {name: old[: len(self)].copy() for name, old in self.columns.items()}
         self.indptr = _padded(self.indptr, n_nodes)
 
     def _append(self, key: int) -> int:
-        """The number of an edge in the append buffer, taken up if it is not there."""
+        """Return the number of an edge in the append buffer, adding it if needed."""
         number = self._appended.get(key)
         if number is None:
             number = self._appended[key] = len(self._appended)
@@ -195,7 +195,7 @@ class EdgeStore:
         return number
 
     def _add_many(self, source: IntArray, target: IntArray) -> Places:
-        """As :meth:`add`, sorting new edges straight in: quicker for very many."""
+        """Add edges as :meth:`add` does, but sort new ones in directly: faster for very many."""
         self._sort_appended()
         _, found = search_rows(self.indptr, self.columns["target"], source, target)
         new = np.unique(_keys(source[~found], target[~found]))
@@ -210,7 +210,7 @@ class EdgeStore:
             self._appended, self._appended_rows = {}, {}
 
     def _sort_in(self, keys: npt.NDArray[np.uint64], slots: Places | None) -> None:
-        """Spread the CSR apart for new edges: their keys ascend, their counts are in ``slots``."""
+        """Insert new edges into the CSR: their keys ascend, their counts are in ``slots``."""
         if not keys.size:
             return
         source = (keys >> _HALF).astype(np.int64)
@@ -231,7 +231,7 @@ class EdgeStore:
         self.indptr = indptr + np.concatenate([[0], np.cumsum(n_new)]).astype(np.int32)
 
     def _reserve(self, count: int) -> None:
-        """Room for ``count`` edges, and for as many more as the next merge will find."""
+        """Allocate memory for ``count`` edges, and for the expected size of the next merge."""
         if count > len(self.columns["target"]):
             room = max(count, self.n_sorted + self.appended_limit)
             for name, column in self.columns.items():
@@ -243,12 +243,12 @@ _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def _keys(source: IntArray, target: IntArray) -> npt.NDArray[np.uint64]:
-    """Source over target: the order of the keys is the order of the CSR."""
+    """Return keys with the source above the target, in the order of the CSR."""
     keys: npt.NDArray[np.uint64] = (source.astype(np.uint64) << _HALF) | target.astype(np.uint64)
     return keys
 
 
 def _padded(indptr: npt.NDArray[np.int32], n_nodes: int) -> npt.NDArray[np.int32]:
-    """Row bounds with empty rows added up to ``n_nodes``."""
+    """Return row bounds with empty rows added up to ``n_nodes``."""
     n_more = n_nodes + 1 - len(indptr)
     return np.pad(indptr, (0, n_more), mode="edge") if n_more > 0 else indptr

@@ -1,8 +1,8 @@
-"""Estimators: counts → the probability that the policy, at an edge's source, arrives at its target.
+"""Estimators of the probability that the policy, at an edge's source, reaches its target.
 
-Each is a function from an :class:`~gym_attrplan.graph.EdgeTable` to ``(n_edges,)`` float64. With
-every one of them an edge that was never seen to happen, by exploration or by an attempt, has
-probability 0: a prior alone makes no edge. Other parameters go in by ``functools.partial``.
+Each is a function from an :class:`~gym_attrplan.graph.EdgeTable` to ``(n_edges,)`` float64. An
+edge that was never seen, by exploration or by an attempt, has probability 0: a prior alone makes no
+edge. Set other parameters with ``functools.partial``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Estimator: TypeAlias = Callable[[EdgeTable], Probs]
 
 
 def success_ratio(edges: EdgeTable) -> Probs:
-    """Successes over attempts, 0 where nothing was attempted: the paper's c_π.
+    """Return successes over attempts, 0 without attempts: the paper's c_π.
 
-    It believes an edge that worked once in one attempt; :func:`beta_mean` does not.
+    One success in one attempt gives probability 1, unlike with :func:`beta_mean`.
     """
     ratio = np.zeros(len(edges))
     tried = edges.attempts > 0
@@ -33,7 +33,7 @@ def success_ratio(edges: EdgeTable) -> Probs:
 
 
 def exploration_share(edges: EdgeTable) -> Probs:
-    """The edge's share of the visits that left its source: the paper's ablation without c_π."""
+    """Return the edge's share of its source's visits: the paper's ablation without c_π."""
     leaving = np.bincount(edges.source, weights=edges.visits, minlength=edges.n_nodes)
     share = np.zeros(len(edges))
     np.divide(edges.visits, leaving[edges.source], out=share, where=edges.visits > 0)
@@ -41,12 +41,12 @@ def exploration_share(edges: EdgeTable) -> Probs:
 
 
 def beta_mean(edges: EdgeTable, a: float = 1.0, b: float = 1.0) -> Probs:
-    """Mean of the posterior after the attempts, from a Beta(a, b) prior.
+    """Return the posterior mean after the attempts, from a Beta(a, b) prior.
 
     Args:
         edges: The counts.
-        a: Successes the prior is worth, above 0.
-        b: Failures the prior is worth, above 0.
+        a: Prior number of successes, above 0.
+        b: Prior number of failures, above 0.
     """
     a, b = _checked_prior(a, b)
     successes, attempts = edges.successes.astype(np.float64), edges.attempts.astype(np.float64)
@@ -54,20 +54,20 @@ def beta_mean(edges: EdgeTable, a: float = 1.0, b: float = 1.0) -> Probs:
 
 
 def beta_lower(edges: EdgeTable, a: float = 1.0, b: float = 1.0, level: float = 0.1) -> Probs:
-    """What the probability exceeds with certainty ``1 - level``: a quantile of the posterior.
+    """Return the ``level`` quantile of the posterior, a cautious lower bound.
 
-    It prefers edges that are known to work to edges that may.
+    It prefers edges that are known to work to edges that may work.
 
     Args:
         edges: The counts.
-        a: Successes the prior is worth, above 0.
-        b: Failures the prior is worth, above 0.
+        a: Prior number of successes, above 0.
+        b: Prior number of failures, above 0.
         level: Between 0 and 1; lower is more cautious.
     """
     a, b = _checked_prior(a, b)
     if not 0.0 < level < 1.0:
         raise InvalidGraph(f"a quantile's level is between 0 and 1; received {level}.")
-    # Millions of edges share a few outcomes, and the quantile is slow: once for each outcome.
+    # Millions of edges share a few outcomes, and the quantile is slow: compute it once for each.
     outcomes = np.stack([edges.successes, edges.attempts], axis=1).view(np.uint64)[:, 0]
     distinct, which = np.unique(outcomes, return_inverse=True)
     successes, attempts = distinct[:, None].view(np.float32).T.astype(np.float64)
@@ -81,7 +81,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "beta_mean": beta_mean,
     "beta_lower": beta_lower,
 }
-"""The estimators by name, as ``Planner(counts, estimator=...)`` takes them."""
+"""The estimators by name, for ``Planner(counts, estimator=...)``."""
 
 
 def _where_seen(edges: EdgeTable, probs: Probs) -> Probs:

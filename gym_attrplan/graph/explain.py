@@ -1,4 +1,4 @@
-"""explain: what a person asks when a plan surprises them, or when there is none."""
+"""explain: explanation of a plan, or of why there is none."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class EdgeReport:
-    """What is known of one edge.
+    """Figures of one edge.
 
     Args:
-        source: The node it leaves.
-        target: The node it leads to.
-        change: What it changes, in attribute words.
+        source: The source node.
+        target: The target node.
+        change: Its change, in attribute words.
         prob: The planner's probability.
         visits: How often exploration saw it.
         attempts: How often the policy tried it.
-        successes: How often it then arrived.
+        successes: How often the attempt succeeded.
         std: Standard deviation of the Beta(1, 1) posterior: how uncertain the probability is.
 
     Example:
@@ -50,7 +50,7 @@ class EdgeReport:
     std: float
 
     def describe(self) -> str:
-        """One line."""
+        """Return the figures as one line of text."""
         return (
             f"{self.change}: {self.prob:.2f} ± {self.std:.2f}, {self.successes:g} of "
             f"{self.attempts:g} attempts, seen {self.visits:g} times"
@@ -59,13 +59,13 @@ class EdgeReport:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why a plan is what it is. Made by :func:`explain`.
+    """Explanation of a plan, made by :func:`explain`.
 
     Args:
         goal: The goal in attribute words.
-        plans: The best plans, the best first; empty if there is no way.
+        plans: The best plans, the best first; empty if there is none.
         bottlenecks: Edges of the best plan, the least probable first.
-        uncertain: Edges of all these plans, the least certain first: where attempts teach most.
+        uncertain: Edges of all these plans, the most uncertain first: attempts there teach most.
         start_known: Whether the start is a node of the graph.
         n_goal_nodes: Number of nodes that meet the goal.
         reaching_share: Share of all nodes from which the goal can be reached.
@@ -89,7 +89,7 @@ class Explanation:
     reached_share: float
 
     def describe(self) -> str:
-        """The explanation as text."""
+        """Return the explanation as text."""
         lines = [f"{len(self.plans) or 'No'} plan{'s' * (len(self.plans) > 1)} for: {self.goal}"]
         if not self.start_known:
             lines.append("The start was never seen.")
@@ -110,14 +110,14 @@ class Explanation:
 def explain(
     planner: Planner, start: int | npt.ArrayLike, goal: GoalLike, *, k: int = 3
 ) -> Explanation:
-    """Alternatives, bottlenecks, uncertain edges and what can be reached at all.
+    """Return alternative plans, bottlenecks, uncertain edges and reachable shares.
 
     Args:
-        planner: The planner whose plan is in question.
+        planner: The planner.
         start: A node's number, or an attribute vector.
-        goal: What is wanted, in any form ``AttributeSpace.goal_set`` reads.
-        k: Most plans, bottlenecks and uncertain edges to give. Plans beyond the first cost a search
-            for every hop (Yen's algorithm): seconds on millions of edges.
+        goal: The goal, in any form ``AttributeSpace.goal_set`` reads.
+        k: Maximum number of plans, bottlenecks and uncertain edges. Plans beyond the first cost a
+            search for every hop (Yen's algorithm): seconds on millions of edges.
 
     Raises:
         InvalidGoal: If the goal does not belong to the space.
@@ -166,11 +166,11 @@ def explain(
 
 
 def _best_plans(planner: Planner, start: int, goal: GoalLike, k: int) -> tuple[Plan, ...]:
-    """The ``k`` cheapest simple paths, each ending at the first node that meets the goal."""
+    """Return the ``k`` simple paths of lowest cost, each ending at the first goal node."""
     edges, probs = planner.counts.edges(), planner.edge_probs()
     ends, sink = planner.counts.index.matching(goal).astype(np.int32), edges.n_nodes
-    used = (probs > 0.0) & ~np.isin(edges.source, ends)  # having arrived, a plan is over
-    # Yen's algorithm knows one end only: every goal node leads on to it, at the same price.
+    used = (probs > 0.0) & ~np.isin(edges.source, ends)  # a plan ends at the goal
+    # Yen's algorithm takes one end only: every goal node leads to it, at the same cost.
     costs = np.concatenate([edge_costs(probs[used], planner.step_cost), np.ones(len(ends))])
     source = np.concatenate([edges.source[used], ends])
     target = np.concatenate([edges.target[used], np.full_like(ends, sink)])
@@ -196,7 +196,7 @@ def _reached_share(planner: Planner, start: int) -> float:
 
 
 def _reports(planner: Planner, plans: tuple[Plan, ...]) -> list[EdgeReport]:
-    """One report for each edge that the plans use, in the order in which they use them."""
+    """Return one report for each edge of the plans, in the plans' order."""
     edges, probs, space = planner.counts.edges(), planner.edge_probs(), planner.counts.space
     reports: dict[int, EdgeReport] = {}
     for plan in plans:

@@ -35,7 +35,7 @@ def load_matplotlib() -> None:
 
 
 def new_axes(figsize: tuple[float, float] = (8, 5)) -> Any:
-    """The axes of a new figure.
+    """Return the axes of a new figure.
 
     Raises:
         DependencyNotInstalled: If matplotlib is missing.
@@ -49,13 +49,13 @@ def new_axes(figsize: tuple[float, float] = (8, 5)) -> Any:
 def draw_hops(
     title: str, hops: Sequence[str], probs: Sequence[float], *, ax: Axes | None = None
 ) -> Axes:
-    """A plan from top to bottom: a node before and after each hop, its words and probability.
+    """Draw a plan from top to bottom: nodes, and the change and probability of each hop.
 
     Args:
-        title: What is planned, and how likely it is.
-        hops: What each hop changes.
-        probs: How probable each is; its bar is as long.
-        ax: Where to draw; new axes by default.
+        title: Title of the figure.
+        hops: The change of each hop.
+        probs: The probability of each hop, which is the length of its bar.
+        ax: Axes to draw on; new ones by default.
     """
     n = len(hops)
     ax = ax if ax is not None else new_axes((6.5, 1.2 + 0.38 * n))
@@ -82,18 +82,18 @@ def draw_network(
     visits: FloatArray,
     ax: Axes | None = None,
 ) -> Axes:
-    """Nodes, larger where they were visited more, and edges, darker where they work more often.
+    """Draw nodes, larger with more visits, and edges, darker with a higher probability.
 
     Args:
-        places: ``(n, 2)`` of the nodes, from 0 to 1.
+        places: ``(n, 2)`` positions of the nodes, from 0 to 1.
         edges: ``(m, 2)`` rows of ``places``.
-        probs: ``(m,)`` of the edges.
-        visits: ``(n,)`` of the nodes.
-        ax: Where to draw; new axes by default.
+        probs: ``(m,)`` probabilities of the edges.
+        visits: ``(n,)`` visits of the nodes.
+        ax: Axes to draw on; new ones by default.
     """
     ax = ax if ax is not None else new_axes()
-    # A line for each tenth of probability, with gaps between its edges: thousands of edges are
-    # drawn, and stored in a page, as a few lines.
+    # One line object for each tenth of probability, with gaps between its edges: thousands of
+    # edges are drawn, and stored in a page, as a few lines.
     tenths = np.ceil(probs * 10).astype(int)
     thin = np.clip(500 / max(len(edges), 1), 0.3, 1.0)
     for tenth in np.unique(tenths):
@@ -109,7 +109,7 @@ def draw_network(
 
 
 def draw_way(ax: Axes, places: FloatArray, *, gid: str | None = None) -> None:
-    """Draw a plan through a graph, from ``start`` to ``goal``; all of it is called ``gid``."""
+    """Draw a plan through a graph, from ``start`` to ``goal``, with the id ``gid``."""
     ax.plot(*places.T, color=PLAN_COLOUR, linewidth=2, marker="o", gid=gid)
     for place, word in ((places[0], "start"), (places[-1], "goal")):
         ax.annotate(

@@ -1,4 +1,4 @@
-"""Goals as keys: by what planners remember which goals they have searched for."""
+"""Keys of goals, by which planners cache their searches."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gym_attrplan.attributes.vectors import IntArray, as_array
 from gym_attrplan.error import InvalidGoal, InvalidGraph
 
 GoalKey: TypeAlias = bytes | GoalSet
-"""The bytes of a goal that is a vector, or the set."""
+"""The bytes of a goal that is a vector, or the goal set."""
 
 
 def goal_key(space: AttributeSpace, goal: GoalLike) -> GoalKey:
-    r"""The key of a goal in any form that ``goal_set`` reads.
+    r"""Return the key of a goal in any form that ``goal_set`` reads.
 
     Raises:
         InvalidGoal: If the goal does not belong to the space. An array of the space's dtype is not
-            checked: a bad one is the key of nothing, and is refused when it is searched for.
+            checked: an invalid one has an unused key, and is refused when it is searched for.
 
     Example:
         >>> space = AttributeSpace({"key": 2, "ore": 4})
@@ -35,7 +35,7 @@ def goal_key(space: AttributeSpace, goal: GoalLike) -> GoalKey:
 
 
 def goal_keys(space: AttributeSpace, goals: GoalLike | Sequence[GoalLike], n: int) -> list[GoalKey]:
-    """The keys of n goals: rows of an array, a list of goals, or one goal for all.
+    """Return the keys of n goals: rows of an array, a list of goals, or one goal for all.
 
     Raises:
         InvalidGoal: If a goal does not belong to the space.
@@ -43,7 +43,7 @@ def goal_keys(space: AttributeSpace, goals: GoalLike | Sequence[GoalLike], n: in
     """
     if isinstance(goals, (str, Mapping, GoalSet)):
         return [goal_key(space, goals)] * n
-    # A list of goals is not one with alternatives here: each node has its own.
+    # Here a list of goals has one goal for each node; it is not a list of alternatives.
     if isinstance(goals, (list, tuple)) and any(
         isinstance(goal, (str, Mapping, GoalSet)) for goal in goals
     ):
@@ -67,5 +67,5 @@ def _check_number(received: int, n: int) -> None:
 
 
 def goal_of(space: AttributeSpace, key: GoalKey) -> IntArray | GoalSet:
-    """The goal that has this key."""
+    """Return the goal that has this key."""
     return np.frombuffer(key, space.dtype) if isinstance(key, bytes) else key

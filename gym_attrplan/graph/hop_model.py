@@ -1,4 +1,4 @@
-"""HopModel: the kinds of hops there are, what each needs, and how surely it works."""
+"""HopModel: kinds of hops, their conditions and their success probabilities."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ Places: TypeAlias = npt.NDArray[np.int64]
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 UNLIKELY = 1e-4
-"""A value that should have been seen, and was not by a chance smaller than this, is ruled out."""
+"""Maximum probability of not having seen a value by chance, for it to be ruled out."""
 
 ODD = 0.1
-"""A kind seen in less than this share of the hops that others have is doubted."""
+"""Share of the hops of others below which a kind of hop gets a lower probability."""
 
 RARE = 0.05
-"""A value seen in at least this share of the expected cases is not ruled out."""
+"""Minimum share of the expected cases in which a value was seen, for it not to be ruled out."""
 
 USUAL = 0.5
-"""A value seen in less than this share of the expected cases makes a kind less sure."""
+"""Share of the expected cases below which a value lowers the probability of a kind."""
 
 
 class _Cases(NamedTuple):
-    """What is believed of the kinds: each where all is as usual, and some also where it is not.
+    """Cases of kinds of hops: each kind as it usually happens, and some in unusual conditions.
 
     Attributes:
-        kind: ``(n_cases,)`` which kind.
-        allowed: ``(n_cases, n_attributes, max_size)`` from which values.
-        share: ``(n_cases,)`` how often it happens there, beside what was expected.
+        kind: ``(n_cases,)`` the kind.
+        allowed: ``(n_cases, n_attributes, max_size)`` the values from which it starts.
+        share: ``(n_cases,)`` its frequency there, relative to the expected one.
     """
 
     kind: Places
@@ -47,19 +47,19 @@ class _Cases(NamedTuple):
 
 
 class HopModel:
-    """Knows hops by their kind: which attributes change, and by how much.
+    """Model of hops by their kind: which attributes change, and by how much.
 
-    A table of descriptions must have met each transition; a model need not. "This button flips
-    these lights" is one kind of hop, whatever the other lights show. A kind is the difference of
-    two descriptions, modulo the attributes' sizes, so it tells where a hop ends from descriptions
-    that were never seen. Where the values of an attribute are three words or more, one word less
-    another means nothing: from which one to which is part of the kind.
+    A table of descriptions must have seen each transition; a model need not. "This button flips
+    these lights" is one kind of hop, whatever the state of the other lights. A kind is the
+    difference of two descriptions, modulo the attributes' sizes, so it predicts the outcome of a
+    hop from descriptions that were never seen. If an attribute has three words or more as values,
+    their difference means nothing: then both values are part of the kind.
 
-    What a kind needs is read from the descriptions where it happened: a value that an attribute
-    never had there, although it should have had it by chance, rules the kind out. So a kind needs
-    few attributes, and :meth:`explain` can name them. A value that it had there, but less often
-    than by chance, makes the kind less sure. Such a kind is listed twice: as it usually happens,
-    and, with a smaller probability, as it may.
+    The conditions of a kind come from the descriptions where it happened. If an attribute never had
+    some value there, although it should have had it by chance, that value rules the kind out. So a
+    kind has few conditions, and :meth:`explain` can name them. A value that occurred less often
+    than by chance lowers the probability. Such a kind is listed twice: with its usual conditions,
+    and, with a smaller probability, with wider ones.
 
     Args:
         space: The attributes.
@@ -75,7 +75,7 @@ class HopModel:
 
     def __init__(self, space: AttributeSpace) -> None:
         self.space = space
-        self.version = 0  # another number after every change: what a planner's cache goes by
+        self.version = 0  # changes with every change of the model, for a planner's cache
         self._worded = np.array([name in space.words for name in space.names])
         self._named = np.flatnonzero(self._worded & (space.sizes > 2))
         sizes = [*space.sizes.tolist(), *space.sizes[self._named].tolist()]
@@ -87,12 +87,12 @@ class HopModel:
     # --- writing ----------------------------------------------------------------------------
 
     def record(self, starts: npt.ArrayLike, ends: npt.ArrayLike, *, n_steps: npt.ArrayLike) -> None:
-        """Count hops that were seen.
+        """Count observed hops.
 
         Args:
-            starts: ``(n, n_attributes)`` descriptions where they started.
-            ends: ``(n, n_attributes)`` descriptions where they ended, which differ.
-            n_steps: ``(n,)`` how long they took.
+            starts: ``(n, n_attributes)`` descriptions at their start.
+            ends: ``(n, n_attributes)`` descriptions at their end, which differ.
+            n_steps: ``(n,)`` their lengths in steps.
 
         Raises:
             InvalidAttributes: If a description does not belong to the space.
@@ -111,7 +111,7 @@ class HopModel:
         self._changed()
 
     def differences(self, starts: npt.ArrayLike, ends: npt.ArrayLike) -> IntArray:
-        """``(n, n_attributes)`` what changed, modulo the sizes; 0 where nothing did.
+        """Return ``(n, n_attributes)`` changes, modulo the sizes; 0 where nothing changed.
 
         Raises:
             InvalidAttributes: If a description does not belong to the space.
@@ -133,17 +133,17 @@ class HopModel:
 
     @property
     def numbers(self) -> Places:
-        """``(n_kinds,)`` which kinds are the same, if less sure: those with the same number."""
+        """``(n_kinds,)`` numbers of the kinds; the cases of a kind have the same number."""
         return self._cases.kind
 
     @property
     def kinds(self) -> IntArray:
-        """``(n_kinds, n_attributes)`` what each changes: a number to add, modulo the size."""
+        """``(n_kinds, n_attributes)`` the change of each: a number to add, modulo the size."""
         return self._changes(self.numbers)
 
     @property
     def n_hops(self) -> FloatArray:
-        """``(n_kinds,)`` how many hops of each kind were seen."""
+        """``(n_kinds,)`` number of hops seen of each kind."""
         return self._counted()[self.numbers]
 
     @property
@@ -153,12 +153,12 @@ class HopModel:
 
     @property
     def probs(self) -> FloatArray:
-        """``(n_kinds,)`` how surely each works where nothing rules it out.
+        """``(n_kinds,)`` success probability of each kind where its conditions hold.
 
-        Of hops only those are seen that worked. This is the rule of succession for so many
-        successes and no failure, less for kinds that are far rarer than others: two changes that
-        happened to fall together, or attributes that were read wrongly; and less where a kind
-        happens less often than it should.
+        Only successful hops are seen. This is the rule of succession for that number of successes
+        and no failure. It is lower for kinds that are far rarer than others, which may be two
+        simultaneous changes or wrong attributes, and for kinds that happen less often than
+        expected.
         """
         n = self._counted()
         ordered = np.sort(n)
@@ -170,17 +170,17 @@ class HopModel:
     def allowed(self) -> BoolArray:
         """``(n_kinds, n_attributes, max_size)`` which values an attribute may have for a kind.
 
-        Beside what was ruled out, an attribute goes only up or down as it was seen to, and one with
-        words for values changes only from those that were seen.
+        Beside the ruled-out values, an attribute increases or decreases only as seen, and one with
+        words as values changes only from values that were seen.
         """
         return self._cases.allowed
 
     def _changes(self, numbers: Places) -> IntArray:
-        """``(n, n_attributes)`` what counted kinds change."""
+        """Return ``(n, n_attributes)`` the changes of counted kinds."""
         return self._kinds.vectors(numbers)[:, : len(self.space)]
 
     def _counted(self) -> FloatArray:
-        """How many hops of each counted kind there were."""
+        """Return the number of hops of each counted kind."""
         n: FloatArray = self._seen[:, 0].sum(axis=1)
         return n
 
@@ -198,7 +198,7 @@ class HopModel:
         n = self._counted()[:, None, None]
         share = self._seen.sum(axis=0) / max(n.sum(), 1.0)
         expected = n * share
-        # The chance to see a value so often or less, if hops of a kind began anywhere.
+        # Probability to see a value at most this often, if hops of a kind started anywhere.
         chance = betainc(np.maximum(n - self._seen, 1e-9), self._seen + 1.0, 1.0 - share)
         fine = self._directions()
         usual: BoolArray = fine & ((self._seen > USUAL * expected) | (chance > UNLIKELY))
@@ -213,7 +213,7 @@ class HopModel:
         )
 
     def _directions(self) -> BoolArray:
-        """Values from which an attribute would change as it was seen to, or not at all."""
+        """Return values from which an attribute changes in the seen direction, or not at all."""
         sizes, seen = self.space.sizes[:, None], self._seen > 0
         kinds = self._changes(np.arange(len(self._kinds)))[:, :, None].astype(np.int64)
         values = np.arange(seen.shape[2])
@@ -225,14 +225,14 @@ class HopModel:
         return np.asarray((kinds == 0) | fine, np.bool_)
 
     def changes(self, descriptions: npt.ArrayLike, kinds: npt.ArrayLike) -> IntArray:
-        """``(n, n_attributes)`` what to ask for: the new values, -1 for what may be as it likes."""
+        """Return ``(n, n_attributes)`` goals of hops: the new values, -1 for free attributes."""
         starts = np.atleast_2d(self.space.check(descriptions))
         added = self._changes(self.numbers[np.asarray(kinds, np.int64)])
         ends = (starts.astype(np.int64) + added) % self.space.sizes
         return np.where(added != 0, ends, FREE).astype(self.space.dtype)
 
     def explain(self, kind: int) -> str:
-        """What a kind changes, needs and is worth, in words."""
+        """Describe the changes, conditions and success probability of a kind, in words."""
         changed = np.flatnonzero(self.kinds[kind])
         allowed = self.allowed()[kind]
         needs = []
@@ -252,12 +252,12 @@ class HopModel:
     # --- files ------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything counted, as plain arrays; :meth:`restore` takes them back."""
+        """Return everything counted as plain arrays, for :meth:`restore`."""
         kinds = np.ascontiguousarray(self._kinds.packed)
         return {"kinds": kinds, "seen": self._seen, "steps": self._steps}
 
     def restore(self, arrays: Arrays) -> None:
-        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+        """Replace all counts by those of :meth:`to_arrays`.
 
         Raises:
             InvalidGraph: If an array is missing or does not fit the others.

@@ -1,4 +1,4 @@
-"""HopSearch: a way to a goal through descriptions that nobody has seen."""
+"""HopSearch: search of a plan through descriptions that were never seen."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Keys: TypeAlias = npt.NDArray[np.uint64]
 Places: TypeAlias = npt.NDArray[np.int64]
 
 MAX_STATES = 24_000_000
-"""Descriptions that a search may hold, of both directions together."""
+"""Maximum number of descriptions in a search, over both directions."""
 
 _MAX_NEAR = 100_000
-"""So many descriptions are looked at for the nearest, where the goal is out of reach."""
+"""Maximum number of descriptions compared for the nearest, if the goal is out of reach."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Way:
     """Hops from a description to a goal, or as near to it as the search came.
 
     Args:
-        kinds: ``(n_hops,)`` kinds of hops, the first one first.
+        kinds: ``(n_hops,)`` kinds of hops, in order.
         reached: Whether they lead to the goal.
     """
 
@@ -41,17 +41,17 @@ class Way:
 
 
 class HopSearch:
-    """Searches over imagined descriptions, in batches: forward from here, backward from the goal.
+    """Bidirectional search over imagined descriptions, in batches: from the start and the goal.
 
-    Ways are ordered by what they cost: -log of each hop's probability, and its time, in multiples
-    of what the cheapest hop costs. Hops whose order does not matter are tried in one order only,
-    and attributes that neither the goal nor any hop asks about are left out.
+    Plans are ordered by cost: -log of each hop's probability, and its time, in multiples
+    of the lowest cost of a hop. Hops whose order does not matter are tried in one order only,
+    and attributes that neither the goal nor any hop depends on are left out.
 
     Args:
         model: The kinds of hops; the search follows its changes.
-        discount: What a goal is worth that is a step further away.
-        max_seconds: How long a search may take before it answers with the nearest it has found.
-        max_states: How many descriptions it may hold, and how many may wait to be looked at.
+        discount: Factor on the value of a goal per step.
+        max_seconds: Time limit in seconds, after which the nearest description found is returned.
+        max_states: Maximum number of descriptions, and of those waiting to be expanded.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -79,12 +79,12 @@ class HopSearch:
     def find(
         self, start: npt.ArrayLike, goal: GoalLike, *, banned: npt.ArrayLike = ()
     ) -> Way | None:
-        """The way from a description to a goal; None if no hop leads nearer to it.
+        """Return the way from a description to a goal; None if no hop leads nearer to it.
 
         Args:
-            start: Where to begin.
-            goal: Where to go.
-            banned: Kinds that shall not be the first; they may come later, at the start too.
+            start: The start.
+            goal: The goal.
+            banned: Kinds that must not come first; they may come later, also from the start.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -102,7 +102,7 @@ class HopSearch:
 
     @property
     def costs(self) -> FloatArray:
-        """``(n_kinds,)`` what a hop of each kind costs."""
+        """``(n_kinds,)`` cost of a hop of each kind."""
         self._follow()
         return self._costs
 
@@ -117,7 +117,7 @@ class HopSearch:
 
 
 class _Level(NamedTuple):
-    """Descriptions at one distance from where a search began, in the order of their keys."""
+    """Descriptions at one distance from the root of a search, in the order of their keys."""
 
     first: int
     words: Words
@@ -127,15 +127,15 @@ class _Level(NamedTuple):
 
 
 class _Side:
-    """One direction of a search: all descriptions up to a distance, and how to get there.
+    """One direction of a search: all descriptions up to a distance, and the hops that lead there.
 
     Args:
-        task: What is searched for.
-        roots: ``(n, n_columns)`` where it begins.
+        task: The task.
+        roots: ``(n, n_columns)`` the roots.
         sign: 1 forward, -1 backward.
-        max_waiting: How many descriptions may wait to be taken in, some of them twice.
-        banned: Kinds, as the task numbers them, that do not come first. Where there are any, to be
-            at a root at first is another thing than to come by it later.
+        max_waiting: Maximum number of descriptions that wait for expansion, including duplicates.
+        banned: Kinds, by the task's numbers, that must not come first. If there are any, a root
+            at the start differs from the same description reached later.
     """
 
     def __init__(
@@ -159,13 +159,13 @@ class _Side:
 
     @property
     def size(self) -> int:
-        """How many descriptions the last step has brought: what the next one will cost."""
+        """Number of descriptions of the last step, which estimates the cost of the next."""
         return len(self.levels[self.distance].keys) if self.levels else 0
 
     def settle(self, deadline: float) -> _Level | None:
-        """Take in the descriptions that come next; None if there are no more."""
+        """Add the descriptions at the next distance; return None if there are no more."""
         if self.levels and not self._expand(self.levels[self.distance], deadline):
-            return None  # what is waiting is not complete
+            return None  # the waiting descriptions are incomplete
         if not self._waiting:
             return None
         self.distance = min(self._waiting)
@@ -182,16 +182,16 @@ class _Side:
         self._n_states += len(keys)
         if self.distance or not self.banned:
             self.known = np.concatenate([self.known, keys])
-            self.known.sort(kind="stable")  # two sorted runs are merged
+            self.known.sort(kind="stable")  # merges two sorted runs
         return level
 
     def _expand(self, level: _Level, deadline: float) -> bool:
-        """See where every hop leads from a level; False if there is no time or room for it."""
+        """Expand all hops from a level; return False if time or memory does not suffice."""
         task = self._task
         n_waiting = sum(len(part[0]) for parts in self._waiting.values() for part in parts)
-        # Hops whose order does not matter come last, and by their numbers.
+        # Hops whose order does not matter come last, ordered by number.
         in_order = (level.kinds >= 0) & task.free_order[level.kinds]
-        if self.banned:  # what may not come first may come after any first hop
+        if self.banned:  # a banned kind may follow any first hop
             in_order &= level.parents != 0
         last = np.where(in_order, level.kinds, -1)
         for kind, weight in enumerate(task.weights.tolist()):
@@ -216,7 +216,7 @@ class _Side:
         return True
 
     def trace(self, number: int) -> list[int]:
-        """The kinds of hops from a root to a description, the first one first."""
+        """Return the kinds of hops from a root to a description, in order."""
         kinds: list[int] = []
         while number >= 0:
             level = next(
@@ -224,11 +224,11 @@ class _Side:
             )
             kinds.append(int(level.kinds[number - level.first]))
             number = int(level.parents[number - level.first])
-        return kinds[-2::-1]  # a root came by no hop
+        return kinds[-2::-1]  # no hop leads to a root
 
 
 class _BothWays:
-    """One search; see :class:`HopSearch`."""
+    """One bidirectional search; see :class:`HopSearch`."""
 
     def __init__(self, search: HopSearch, task: HopTask, here: IntArray, banned: set[int]) -> None:
         self._task = task
@@ -244,9 +244,9 @@ class _BothWays:
         self._best: tuple[int, int, int] | None = None
 
     def run(self) -> Way | None:
-        """The way found, or the nearest description."""
+        """Return the way found, or the way to the nearest description."""
         forward, backward = self._forward, self._backward
-        forward.settle(math.inf)  # the start itself: an answer needs one
+        forward.settle(math.inf)  # at least the start, which an answer needs
         both = backward is not None
         while not self._is_done():
             side = forward
@@ -255,7 +255,7 @@ class _BothWays:
             level = side.settle(self._deadline)
             if level is not None:
                 self._meet(side, level)
-            elif side is backward:  # nothing more leads to the goal: look for what is nearest
+            elif side is backward:  # nothing more leads to the goal: find the nearest
                 both = False
                 self._max_states = min(self._max_states, len(backward.known) + _MAX_NEAR)
             else:
@@ -267,7 +267,7 @@ class _BothWays:
             cost = self._best[0]
             if self._backward is None:
                 return True
-            # A way of lower cost would cross in one hop from what one side knows to the other.
+            # A way of lower cost would take one hop from one side's known set to the other's.
             weights = self._task.weights
             heaviest = int(weights[weights <= cost].max())
             if cost <= self._forward.distance + self._backward.distance + 2 - heaviest:
@@ -276,7 +276,7 @@ class _BothWays:
         return held > self._max_states or time.monotonic() > self._deadline
 
     def _meet(self, side: _Side, level: _Level) -> None:
-        """Note the cheapest description that both directions have come to."""
+        """Record the description of lowest cost that both directions have reached."""
         if self._backward is None:
             met = np.flatnonzero(self._task.fields.n_unmet(level.words, self._task.goal) == 0)
             if len(met) and self._best is None:
@@ -310,7 +310,7 @@ class _BothWays:
         return Way(self._task.numbers[kinds], reached=False) if kinds else None
 
     def _nearest(self) -> int:
-        """The description that meets most of the goal, of those found from the start."""
+        """Return the description that meets most of the goal, of those found from the start."""
         found, least = 0, math.inf
         for level in self._forward.levels.values():
             n_unmet = self._task.fields.n_unmet(level.words, self._task.goal)
@@ -320,7 +320,7 @@ class _BothWays:
 
 
 def _in_sorted(keys: Keys, known: Keys) -> BoolArray:
-    """``(n,)`` which of some sorted keys are among others, sorted too."""
+    """Return ``(n,)`` whether each of the sorted keys is among other sorted keys."""
     if not len(known):
         return np.zeros(len(keys), np.bool_)
     places = np.minimum(np.searchsorted(known, keys), len(known) - 1)

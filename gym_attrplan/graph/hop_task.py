@@ -1,4 +1,4 @@
-"""HopTask: what is left to search when what does not matter has been left out."""
+"""HopTask: a search problem reduced to the relevant attributes and hops."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from gym_attrplan.graph.bit_fields import BitFields, BoolArray
 Places: TypeAlias = npt.NDArray[np.int64]
 
 _MAX_ROOTS = 4_096
-"""A goal that as many descriptions meet, or fewer, is searched from as well as for."""
+"""Maximum number of descriptions that meet a goal, for a search backwards from it."""
 
 
 class HopTask(NamedTuple):
-    """A search without what does not matter: the attributes and the kinds of hops that are left.
+    """Search problem with only the relevant attributes and kinds of hops.
 
     Attributes:
-        fields: The attributes, as few bits each.
-        goal: ``(n_columns,)`` what is wanted of them, -1 for what is free.
-        numbers: ``(n_kinds,)`` which kinds of the model are left.
-        kinds: ``(n_kinds, n_columns)`` what each changes.
-        allowed: ``(n_kinds, n_columns, max_size)`` which values each may start from.
-        weights: ``(n_kinds,)`` what each costs.
-        free_order: ``(n_kinds,)`` whether it does not matter when they come.
-        undoes_itself: ``(n_kinds,)`` whether twice is as good as not at all.
+        fields: The attributes, packed into bits.
+        goal: ``(n_columns,)`` the goal's values, -1 for free attributes.
+        numbers: ``(n_kinds,)`` the model's numbers of the kinds.
+        kinds: ``(n_kinds, n_columns)`` the change of each kind.
+        allowed: ``(n_kinds, n_columns, max_size)`` the values from which each may start.
+        weights: ``(n_kinds,)`` the cost of each.
+        free_order: ``(n_kinds,)`` whether its position in a plan does not matter.
+        undoes_itself: ``(n_kinds,)`` whether doing it twice has no effect.
     """
 
     fields: BitFields
@@ -48,11 +48,11 @@ class HopTask(NamedTuple):
         allowed: BoolArray,
         weights: Places,
     ) -> HopTask:
-        """The task of reaching a goal with some kinds of hops."""
+        """Return the task of reaching a goal with some kinds of hops."""
         within = np.arange(allowed.shape[2]) < sizes[:, None]
         needed: BoolArray = np.asarray((~allowed & within).any(axis=2))
         matters = goal != FREE
-        while True:  # what a hop needs matters if the hop changes what matters
+        while True:  # conditions of a hop are relevant if it changes a relevant attribute
             useful = (kinds[:, matters] != 0).any(axis=1)
             more = matters | needed[useful].any(axis=0)
             if (more == matters).all():
@@ -76,7 +76,7 @@ class HopTask(NamedTuple):
         )
 
     def roots(self) -> IntArray | None:
-        """Descriptions that meet the goal; None if they are too many."""
+        """Return the descriptions that meet the goal; None if there are too many."""
         free = np.flatnonzero(self.goal == FREE)
         sizes = self.fields.sizes[free]
         if np.prod(sizes.astype(float)) > _MAX_ROOTS:

@@ -1,4 +1,4 @@
-"""NodeIndex: attribute vectors ↔ node numbers, in batches, on a hash table made of numpy arrays."""
+"""NodeIndex: attribute vectors ↔ node numbers, in batches, with a hash table of numpy arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 Places: TypeAlias = npt.NDArray[np.int64]
 
 NONE = -1
-"""The number of a row or vector that is not in the table."""
+"""Number of a row or vector that is not in the table."""
 
 _CLAIM = -2  # a slot below this holds entry ``_CLAIM - slot`` of the batch being added
 _FACTORS = np.array([0xFF51AFD7ED558CCD, 0x9E3779B97F4A7C15, 0xC4CEB9FE1A85EC53], np.uint64)
@@ -29,12 +29,12 @@ _UNPACKED = 1 << 14  # rows to unpack at a time
 class KeyTable:
     """Numbers distinct rows of 64-bit words 0, 1, 2, … in order of first appearance.
 
-    Open addressing with double hashing, each round done for the whole batch at once. The numbers
-    do not depend on how the rows were split into batches, nor the cost of a row on the size of the
-    table.
+    Open addressing with double hashing, each round for the whole batch at once. The numbers do not
+    depend on the division of rows into batches. The cost of a row does not depend on the size of
+    the table.
 
     Args:
-        n_words: Words in a row, at least 1.
+        n_words: Number of words of a row, at least 1.
 
     Example:
         >>> table = KeyTable(1)
@@ -54,23 +54,23 @@ class KeyTable:
 
     @property
     def rows(self) -> Words:
-        """``(n, n_words)`` uint64: every row, in the order of its number."""
+        """``(n, n_words)`` uint64: all rows, in the order of their numbers."""
         return self._columns[:, : self._count].T
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the table's arrays."""
+        """Number of bytes of the table's arrays."""
         return self._columns.nbytes + self._slots.nbytes
 
     def find(self, rows: Words) -> Numbers:
-        """Number of each row ``(n, n_words)``, -1 where it is unknown."""
+        """Return the number of each row ``(n, n_words)``, -1 for unknown ones."""
         return self._probe(rows, _mix(rows))[0]
 
     def add(self, rows: Words) -> Numbers:
-        """Number of each row ``(n, n_words)``; unknown rows are given the next numbers."""
+        """Return the number of each row ``(n, n_words)``; unknown rows get the next numbers."""
         numbers, done = np.empty(len(rows), np.int32), 0
         while done < len(rows):
-            # No more at a time than are known: room is made for all, and most may be repeats.
+            # At most as many at a time as are known: each gets memory, and most may be repeats.
             chunk = slice(done, done + max(_CHUNK, len(self)))
             numbers[chunk] = self._add(rows[chunk])
             done = chunk.stop
@@ -88,7 +88,7 @@ class KeyTable:
         return numbers
 
     def _start(self, hashes: Words) -> Places:
-        """The slot where each search starts."""
+        """Return the slot where each search starts."""
         return (hashes & np.uint64(len(self._slots) - 1)).view(np.int64)
 
     def _same(self, numbers: Numbers, rows: Words) -> npt.NDArray[np.bool_]:
@@ -98,7 +98,7 @@ class KeyTable:
         return same
 
     def _probe(self, rows: Words, hashes: Words) -> tuple[Numbers, Places]:
-        """Each row's number and the slot that ended its search: its own, or the first empty one."""
+        """Return each row's number and the slot that ended its search: its own, or an empty one."""
         places = self._start(hashes)
         numbers = self._slots.take(places)
         searching = np.flatnonzero((numbers >= 0) & ~self._same(numbers, rows))
@@ -115,7 +115,7 @@ class KeyTable:
         return numbers, places
 
     def _insert(self, rows: Words, hashes: Words, places: Places) -> Numbers:
-        """Number unknown rows, which may repeat; ``places`` are the empty slots they came to."""
+        """Number unknown rows, which may repeat; ``places`` are their empty slots."""
         first = self._claim(rows, hashes, places)
         is_new = first == np.arange(len(rows))
         numbers = (self._count - 1 + np.cumsum(is_new)).astype(np.int32)
@@ -126,7 +126,7 @@ class KeyTable:
         return numbers[first]
 
     def _claim(self, rows: Words, hashes: Words, places: Places) -> Places:
-        """Give every distinct row a slot of its own, moving ``places`` on where two rows meet.
+        """Give every distinct row a slot of its own, and advance ``places`` where two rows collide.
 
         Returns:
             For each row the first entry of the batch that equals it.
@@ -136,7 +136,7 @@ class KeyTable:
         waiting = first.copy()
         while waiting.size:
             at = places[waiting]
-            # Of repeated writes the last one stays: backwards, the first to ask has the slot.
+            # Of repeated writes the last one stays: in reverse order, the first row gets the slot.
             asking = waiting[self._slots[at] == NONE][::-1]
             self._slots[places[asking]] = _CLAIM - asking
             holder = _CLAIM - self._slots[at].astype(np.int64)
@@ -148,12 +148,12 @@ class KeyTable:
         return first
 
     def _reserve(self, count: int) -> bool:
-        """Make room for ``count`` rows; whether that moved the slots."""
+        """Reserve memory for ``count`` rows; return whether that moved the slots."""
         if count > self._columns.shape[1]:
             columns = np.empty((len(self._columns), max(count, self._count * 3 // 2)), np.uint64)
             columns[:, : self._count] = self._columns[:, : self._count]
             self._columns = columns
-        # With three of eight slots taken at most, hardly a search goes past the second slot.
+        # With at most three of eight slots in use, few searches go past the second slot.
         n_slots = 1 << (count * 8 // 3).bit_length()
         if n_slots <= len(self._slots):
             return False
@@ -166,7 +166,7 @@ class KeyTable:
 
 
 def _mix(rows: Words) -> Words:
-    """A 64-bit hash of each row, mixed as MurmurHash mixes."""
+    """Return a 64-bit hash of each row, mixed as in MurmurHash."""
     mixed: Words = rows[:, 0] * _FACTORS[0]
     for word in rows.T[1:]:
         mixed ^= mixed >> _HALF
@@ -179,10 +179,10 @@ def _mix(rows: Words) -> Words:
 
 
 def _steps(hashes: Words) -> Places:
-    """How far apart the slots are that a row tries.
+    """Return the distances between the slots that rows try.
 
-    Each row has a step of its own, so that it leaves the others' queues, and an odd one, so that it
-    comes past every slot.
+    Each row has its own distance, so that collisions do not repeat, and an odd one, so that it
+    visits every slot.
     """
     return ((hashes >> _HALF) | _ONE).view(np.int64)
 
@@ -191,7 +191,7 @@ class NodeIndex:
     """Attribute vectors ↔ node numbers 0, 1, 2, … in order of first appearance.
 
     Args:
-        space: The attributes that a vector holds.
+        space: The attributes of a vector.
 
     Example:
         >>> index = NodeIndex(AttributeSpace(["key", "door"]))
@@ -209,7 +209,7 @@ class NodeIndex:
 
     @classmethod
     def from_packed(cls, space: AttributeSpace, packed: npt.NDArray[Any]) -> NodeIndex:
-        """The index whose :attr:`packed` rows these are.
+        """Return the index with these :attr:`packed` rows.
 
         Raises:
             InvalidGraph: If they are not distinct packed vectors of this space.
@@ -237,40 +237,40 @@ class NodeIndex:
 
     @property
     def packed(self) -> Words:
-        """``(n_nodes, n_words)`` uint64: all that :meth:`from_packed` needs."""
+        """``(n_nodes, n_words)`` uint64: all data that :meth:`from_packed` needs."""
         return self._table.rows
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the index."""
+        """Number of bytes of the index."""
         return self._table.nbytes
 
     def add(self, vectors: npt.ArrayLike) -> Numbers:
-        """Number of each vector ``(n, n_attributes)``; new vectors become new nodes."""
+        """Return the number of each vector ``(n, n_attributes)``; new vectors become new nodes."""
         return self._table.add(self.space.pack(vectors))
 
     def add_packed(self, packed: Words) -> Numbers:
-        """As :meth:`add`, for rows that ``space.pack`` has made."""
+        """Do :meth:`add` for rows packed by ``space.pack``."""
         return self._table.add(packed)
 
     def find(self, vectors: npt.ArrayLike) -> Numbers:
-        """Number of each vector ``(n, n_attributes)``, -1 where it was never seen."""
+        """Return the number of each vector ``(n, n_attributes)``, -1 for unknown ones."""
         return self._table.find(self.space.pack(vectors))
 
     def find_packed(self, packed: Words) -> Numbers:
-        """As :meth:`find`, for rows that ``space.pack`` has made."""
+        """Do :meth:`find` for rows packed by ``space.pack``."""
         return self._table.find(packed)
 
     def vectors(self, nodes: npt.ArrayLike) -> IntArray:
-        """The vectors ``(n, n_attributes)`` of nodes ``(n,)``.
+        """Return the vectors ``(n, n_attributes)`` of nodes ``(n,)``.
 
         Raises:
-            InvalidGraph: On a number that no node has.
+            InvalidGraph: On an unknown node number.
         """
         return self.space.unpack(self.packed[self.check_nodes(nodes)])
 
     def matching(self, goal: GoalLike) -> Places:
-        """Numbers of the nodes that meet a goal, in any form ``goal_set`` reads, ascending.
+        """Return the nodes that meet a goal, in any form ``goal_set`` reads, ascending.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -283,7 +283,7 @@ class NodeIndex:
             return numbers[numbers >= 0].astype(np.int64)
         met = np.ones(len(self), bool)
         for column, mask, bits in zip(self.packed.T, *self.space.pack_goal(wanted), strict=True):
-            if mask:  # a word that is free throughout needs no pass over the nodes
+            if mask:  # a word with only free attributes needs no pass over the nodes
                 met &= (column & mask) == bits
         return np.flatnonzero(met)
 
@@ -295,14 +295,15 @@ class NodeIndex:
         return np.flatnonzero(met)
 
     def check_nodes(self, nodes: npt.ArrayLike, *, lowest: int = 0) -> Places:
-        """Node numbers as a flat int64 array, held to the nodes there are.
+        """Return node numbers as a flat int64 array, after checking them.
 
         Args:
             nodes: One number or many.
-            lowest: 0, or -1 where "no node" is an answer to be passed on.
+            lowest: 0, or -1 if "no node" is a valid number.
 
         Raises:
-            InvalidGraph: On a number outside ``lowest … n_nodes - 1``, or on one that is not whole.
+            InvalidGraph: On a number outside ``lowest … n_nodes - 1``, or one that is not an
+                integer.
         """
         rule = "node numbers are whole numbers"
         numbers = np.atleast_1d(as_array(nodes, rule=rule, kind=InvalidGraph))

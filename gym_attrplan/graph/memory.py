@@ -1,4 +1,4 @@
-"""EpisodeMemory: what an episode has taught, so that a plan that failed is not the next plan."""
+"""EpisodeMemory: extra costs of visited nodes and failed edges within an episode."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 class EpisodeMemory:
-    """Makes nodes already visited and edges that failed more costly until their episode ends.
+    """Raises the costs of visited nodes and failed edges until their episode ends.
 
-    The graph knows averages over states; an edge it believes in may be impossible from the state at
-    hand. As in real-time search, what one episode has tried costs more in that episode, so an agent
-    leaves every loop. Give it to ``Planner.next_hops(..., memory=memory)``.
+    The graph has averages over states; an edge with a high probability may be impossible from the
+    current state. As in real-time search, everything that an episode has tried costs more in that
+    episode, so an agent leaves every loop. Give it to ``Planner.next_hops(..., memory=memory)``.
 
     Args:
         n_envs: Number of environments, each with an episode of its own.
@@ -48,7 +48,7 @@ class EpisodeMemory:
                 raise InvalidGraph(f"{name} is finite and at least 0; received {cost}.")
         self.visit_cost = visit_cost
         self.fail_cost = fail_cost
-        # An episode's number is part of every key, so that to forget is to take another number.
+        # Every key contains the episode's number, so a new number forgets the old keys.
         self._episode = np.arange(n_envs, dtype=np.uint64)
         self._next_episode = n_envs
         self._visits = _Tally(n_words=2)
@@ -61,15 +61,15 @@ class EpisodeMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: bounded by what running episodes remember, not by how many there were."""
+        """Number of bytes: bounded by the running episodes, not by the number of past ones."""
         return self._visits.nbytes + self._failures.nbytes + self._episode.nbytes
 
     def visit(self, envs: npt.ArrayLike, nodes: npt.ArrayLike) -> None:
-        """Remember that environments ``(n,)`` have come to nodes ``(n,)``."""
+        """Record that environments ``(n,)`` have reached nodes ``(n,)``."""
         self._visits.add(self._keys(envs, nodes), self._episode)
 
     def fail(self, envs: npt.ArrayLike, sources: npt.ArrayLike, targets: npt.ArrayLike) -> None:
-        """Remember that attempts at the edges source → target failed."""
+        """Record that attempts at the edges source → target failed."""
         self._failures.add(self._keys(envs, sources, targets), self._episode)
 
     def reset(self, envs: npt.ArrayLike | None = None) -> None:
@@ -81,13 +81,13 @@ class EpisodeMemory:
     def failures(
         self, envs: npt.ArrayLike, sources: npt.ArrayLike, targets: npt.ArrayLike
     ) -> FloatArray:
-        """How often attempts at the edges ``(n,)`` failed in the environments' episodes."""
+        """Return how often attempts at the edges ``(n,)`` failed in the environments' episodes."""
         return self._failures.get(self._keys(envs, sources, targets))
 
     def extra_cost(
         self, envs: npt.ArrayLike, sources: npt.ArrayLike, targets: npt.ArrayLike
     ) -> FloatArray:
-        """What edges ``(n,)`` cost in the environments' episodes beyond the graph's cost."""
+        """Return the extra costs of edges ``(n,)`` in the environments' episodes."""
         visits = self._visits.get(self._keys(envs, targets))
         return self.visit_cost * visits + self.fail_cost * self.failures(envs, sources, targets)
 
@@ -113,7 +113,7 @@ class EpisodeMemory:
 
 
 class _Tally:
-    """How often each key was added; keys of episodes that are over are dropped now and then."""
+    """Counter of keys; keys of finished episodes are dropped from time to time."""
 
     def __init__(self, n_words: int) -> None:
         self._n_words = n_words
@@ -139,6 +139,6 @@ class _Tally:
         rows, times = rows[kept], times[kept]
         self._table = KeyTable(self._n_words)
         self._table.add(rows)
-        # Twice what is needed: the next clearing is then as far away as this one was large.
+        # Twice the needed size, so that the intervals between clearings grow with the size.
         self._times = np.zeros(max(1024, 2 * (len(times) + room)))
         self._times[: len(times)] = times

@@ -1,4 +1,4 @@
-"""What to head for: the best neighbours, or where a goal is out of reach what meets most of it."""
+"""Choice of targets: the best neighbours, or the nearest match of an unreachable goal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gym_attrplan.graph.ragged import expand_rows
 
 
 def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
-    """Of the nodes reachable from ``node`` (itself included) the one that misses least of a goal.
+    """Return the node reachable from ``node`` (or itself) that misses the fewest goal attributes.
 
-    Of equally good ones it is the one fewest hops away.
+    Of equally good ones it is the one with the fewest hops.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -40,17 +40,17 @@ def nearest_reachable(planner: Planner, node: int, goal: GoalLike) -> int:
 def best_neighbours(
     planner: Planner, nodes: npt.NDArray[np.int64], goals: IntArray, n_best: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The neighbours through which the ways to the goals are cheapest, the best one first.
+    """Return the neighbours with the lowest costs of plans to the goals, the best first.
 
     Args:
-        planner: Knows the ways.
-        nodes: ``(n,)`` current nodes; -1, a vector never seen, has no neighbours.
+        planner: Gives the costs of plans.
+        nodes: ``(n,)`` current nodes; -1, an unknown vector, has no neighbours.
         goals: ``(n, n_attributes)``; -1 is free.
-        n_best: How many at most.
+        n_best: Maximum number of neighbours.
 
     Returns:
-        ``(n, n_best)`` node numbers and what the ways on from there cost; -1 and infinite where
-        there are fewer neighbours that lead on.
+        ``(n, n_best)`` node numbers and the costs of the plans from there; -1 and infinite if
+        there are fewer neighbours with a plan.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace

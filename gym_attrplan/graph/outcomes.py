@@ -1,4 +1,4 @@
-"""HopOutcomes: which changes hops were asked for, from which description, and where they ended."""
+"""HopOutcomes: table of the changes that hops attempted, and of their outcomes."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 _COUNTED = ("weight", "attempts", "successes", "paid")
 
 PRIOR = 2.0
-"""So many attempts weighs how a change goes elsewhere, in what is expected of it here."""
+"""Number of attempts with which a change's results elsewhere are weighted here."""
 
 NEEDLESS = 0.5
-"""What a change made is worth less if it ended the episode and never need have."""
+"""Maximum reduction of the reward of a change that ended the episode without need."""
 
 _MAX_WEIGHT = 1e100
-"""Newer attempts weigh more than older ones by at most this factor, before all are rescaled."""
+"""Maximum weight of newer attempts relative to older ones, before all are rescaled."""
 
 
 class OutcomeTable(NamedTuple):
-    """Everything counted, as arrays: a row for each description and change that was tried there.
+    """Everything counted, as arrays: a row for each description and change attempted there.
 
     Attributes:
-        node: ``(n_rows,)`` the description where the hops started.
-        change: ``(n_rows,)`` what they were asked for.
-        attempts: ``(n_rows,)`` how often, older attempts counting less.
-        successes: ``(n_rows,)`` how often the change was made.
-        probs: ``(n_rows,)`` how probable a success is, see :meth:`HopOutcomes.success_probs`.
-        n_steps: ``(n_rows,)`` the mean length of the hops.
-        end_row: ``(n_ends,)`` for each different end of a row: which row.
+        node: ``(n_rows,)`` the description at the start of the hops.
+        change: ``(n_rows,)`` their change.
+        attempts: ``(n_rows,)`` number of attempts, with lower weights of older ones.
+        successes: ``(n_rows,)`` number of times the change was made.
+        probs: ``(n_rows,)`` success probabilities, see :meth:`HopOutcomes.success_probs`.
+        n_steps: ``(n_rows,)`` mean length of the hops in steps.
+        end_row: ``(n_ends,)`` for each different outcome of a row: the row.
         end_node: ``(n_ends,)`` the description.
         end_made: ``(n_ends,)`` whether the change was made.
-        end_over: ``(n_ends,)`` whether the episode ended there, so that nothing follows.
+        end_over: ``(n_ends,)`` whether the episode ended there.
         end_count: ``(n_ends,)`` how often.
     """
 
@@ -60,10 +60,10 @@ class OutcomeTable(NamedTuple):
 
 
 class HopOutcomes:
-    """Counts attempts to make a change, by the description where they started.
+    """Counts attempts to make a change, by the description at their start.
 
-    A *change* is written as a goal: the wanted values, and -1 for attributes that are free. What
-    else happened on the way is part of the outcome: where the hop ended.
+    A *change* is written as a goal: the wanted values, and -1 for attributes that are free. All
+    other changes on the way are part of the outcome, the description at the end.
 
     Args:
         space: The attributes.
@@ -79,7 +79,7 @@ class HopOutcomes:
     def __init__(self, space: AttributeSpace) -> None:
         self.space = space
         self.index = NodeIndex(space)
-        self.version = 0  # another number after every change: what a planner's cache goes by
+        self.version = 0  # changes with every change of the table, for a planner's cache
         self._epoch = 0
         self._decay = 1.0
         self._reliability = Reliability()
@@ -100,15 +100,15 @@ class HopOutcomes:
         n_steps: npt.ArrayLike,
         over: npt.ArrayLike = False,
     ) -> None:
-        """Count hops that have ended.
+        """Count finished hops.
 
         Args:
-            starts: ``(n, n_attributes)`` descriptions where they started.
-            changes: ``(n, n_attributes)`` what they were asked for; -1 is free.
-            ends: ``(n, n_attributes)`` descriptions where they ended.
+            starts: ``(n, n_attributes)`` descriptions at their start.
+            changes: ``(n, n_attributes)`` their changes; -1 is free.
+            ends: ``(n, n_attributes)`` descriptions at their end.
             made: ``(n,)`` whether the change was made.
-            n_steps: ``(n,)`` how long they took.
-            over: ``(n,)`` whether the episode ended with them, so that nothing can follow.
+            n_steps: ``(n,)`` their lengths in steps.
+            over: ``(n,)`` whether the episode ended with them.
 
         Raises:
             InvalidAttributes: If a description does not belong to the space.
@@ -138,8 +138,8 @@ class HopOutcomes:
     def start_epoch(self, decay: float) -> None:
         """Begin an epoch in which older attempts count less.
 
-        With its *first* attempt of the epoch all that is known of a row is multiplied by
-        ``decay``; what is not tried again keeps its counts.
+        At the *first* attempt of a row in the epoch its counts are multiplied by
+        ``decay``; a row that is not attempted again keeps its counts.
 
         Raises:
             InvalidGraph: If ``decay`` is not above 0 and at most 1.
@@ -151,7 +151,7 @@ class HopOutcomes:
         self._reliability.start_epoch()
 
     def _weights(self, counted: CountedRows, numbers: Places) -> FloatArray:
-        """What an attempt counts now: to let older ones fade, newer ones weigh more."""
+        """Return the current weights of attempts: newer ones weigh more, so older ones decay."""
         tried = np.unique(numbers)
         weight, epoch = counted["weight"], counted["epoch"]
         weight[tried[weight[tried] == 0]] = 1.0
@@ -176,14 +176,14 @@ class HopOutcomes:
 
     @property
     def n_changes(self) -> int:
-        """Number of different changes that were ever asked for."""
+        """Number of different changes attempted."""
         return len(self._changes)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def changes(self, numbers: npt.ArrayLike | None = None) -> IntArray:
-        """``(n, n_attributes)`` changes by their numbers, or all."""
+        """Return ``(n, n_attributes)`` changes by their numbers, or all."""
         keys = self._changes.keys
         keys = keys if numbers is None else keys[np.asarray(numbers)]
         values = self.space.unpack(keys[:, : self.space.n_words])
@@ -196,7 +196,7 @@ class HopOutcomes:
         return np.where(wanted.astype(np.bool_), values, FREE).astype(self.space.dtype)
 
     def singles(self, columns: npt.ArrayLike, values: npt.ArrayLike) -> IntArray:
-        """``(n, n_attributes)`` changes that ask for one value of one attribute each.
+        """Return ``(n, n_attributes)`` changes of one attribute each to one value.
 
         Example:
             >>> HopOutcomes(AttributeSpace({"key": 2, "ore": 4})).singles([1, 0], [3, 1]).tolist()
@@ -208,26 +208,26 @@ class HopOutcomes:
         return changes
 
     def find_changes(self, changes: npt.ArrayLike) -> Places:
-        """``(n,)`` numbers of changes, -1 for one that was never asked for."""
+        """Return ``(n,)`` numbers of changes, -1 for one that was never attempted."""
         return self._changes.find(self._pack_changes(changes))
 
     def success_rates(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> FloatArray:
-        """``(n,)`` what asking for a change from a description is worth, by what was counted.
+        """Return ``(n,)`` success rates of changes from descriptions, from the counts.
 
-        What is not known of the description is filled in by how the change went elsewhere; of a
-        change never tried nothing is known, 0.5.
+        Missing data of a description are filled in by the change's results elsewhere. A change that
+        was never attempted has 0.5.
         """
         return self._expected(*self._find(descriptions, changes), "paid")
 
     def success_probs(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> FloatArray:
-        """``(n,)`` how probable it is that a change is made from a description if asked for now.
+        """Return ``(n,)`` current success probabilities of changes from descriptions.
 
-        As :meth:`success_rates`, corrected by how such words came true lately.
+        These are :meth:`success_rates`, corrected by the recent reliability of such predictions.
         """
         return self._corrected(*self._find(descriptions, changes))
 
     def _find(self, descriptions: npt.ArrayLike, changes: npt.ArrayLike) -> tuple[Places, Places]:
-        """``(n,)`` rows and changes, -1 for what was never tried."""
+        """Return ``(n,)`` rows and changes, -1 for those never attempted."""
         node = self.index.find(descriptions).astype(np.int64)
         change = self.find_changes(changes)
         known = (node >= 0) & (change >= 0)
@@ -250,11 +250,11 @@ class HopOutcomes:
         made: npt.NDArray[np.bool_],
         over: npt.NDArray[np.bool_],
     ) -> FloatArray:
-        """``(n,)`` what hops are worth as practice: 1 for a change made, 0 for one that was not.
+        """Return ``(n,)`` rewards of hops: 1 for a change made, 0 for one that was not.
 
-        One whose making ended the episode is worth the less, the more often it is made without
-        that: whoever falls into a hole in row 3 has come to row 3, and should not. It is still
-        worth half: in some states there may be no other way.
+        A change that ended the episode has a lower reward, the more often it is made without ending
+        it: an agent that falls into a hole in row 3 has reached row 3 in the wrong way. The reward
+        is at least half, since in some states there may be no other way.
 
         Example:
             >>> outcomes, yes = HopOutcomes(AttributeSpace({"row": 4})), np.array([True])
@@ -271,12 +271,12 @@ class HopOutcomes:
         return paid
 
     def attempts_at(self, changes: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """``(n,)`` how often changes were asked for anywhere, and how often they were made."""
+        """Return ``(n,)`` numbers of attempts at changes anywhere, and of successes."""
         tried = self._changes.get(self.find_changes(changes))
         return tried["attempts"], tried["successes"]
 
     def table(self) -> OutcomeTable:
-        """Everything counted."""
+        """Return everything counted."""
         keys, ends = self._rows.keys.astype(np.int64), self._ends.keys.astype(np.int64)
         scale = 1.0 / self._rows["weight"]
         attempts = self._rows["attempts"] * scale
@@ -295,10 +295,10 @@ class HopOutcomes:
         )
 
     def hop_graph(self) -> TransitionCounts:
-        """What hops did as a graph of descriptions, numbered alike: an edge for every end.
+        """Return the hops as a graph of descriptions with the same numbers: an edge per outcome.
 
-        Of several changes that lead along an edge, the attempts and successes are those of the one
-        that does so most surely.
+        If several changes lead along an edge, the attempts and successes are those of the one
+        with the highest probability.
         """
         table = self.table()
         row, target = table.end_row, table.end_node
@@ -323,7 +323,7 @@ class HopOutcomes:
         return TransitionCounts.from_arrays(self.space, arrays)
 
     def _pack_changes(self, changes: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-        """``(n, n_words)``: the wanted values, and which they are."""
+        """Return ``(n, n_words)``: the wanted values, and the mask of their attributes."""
         goals = np.atleast_2d(np.asarray(changes, self.space.dtype))
         self.space.check_goals(goals)
         free = goals == FREE
@@ -335,7 +335,7 @@ class HopOutcomes:
     # --- files ------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything counted, as plain arrays; :meth:`restore` takes them back."""
+        """Return everything counted as plain arrays, for :meth:`restore`."""
         arrays: dict[str, npt.NDArray[Any]] = {"nodes": np.ascontiguousarray(self.index.packed)}
         for name, rows in self._parts().items():
             arrays[f"{name}/keys"] = np.ascontiguousarray(rows.keys)
@@ -344,16 +344,16 @@ class HopOutcomes:
         return {**arrays, **own, "reliability": self._reliability.counts.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Hold what :meth:`to_arrays` gave, in place of everything counted so far.
+        """Replace all counts by those of :meth:`to_arrays`.
 
         Raises:
-            InvalidGraph: If an array is missing or the arrays are no outcomes over the space.
+            InvalidGraph: If an array is missing or the arrays are not outcomes over the space.
         """
         fresh = HopOutcomes(self.space)
         try:
             fresh.index = NodeIndex.from_packed(self.space, arrays["nodes"])
             fresh._epoch, fresh._decay = int(arrays["epoch"]), float(arrays["decay"])
-            if "reliability" in arrays:  # files from before it was counted have none
+            if "reliability" in arrays:  # older files do not have it
                 fresh._reliability.restore(arrays["reliability"])
             for name, rows in fresh._parts().items():
                 rows.restore({key: arrays[f"{name}/{key}"] for key in ("keys", *rows.names)})
@@ -366,7 +366,7 @@ class HopOutcomes:
         return {"changes": self._changes, "rows": self._rows, "ends": self._ends}
 
     def _check(self) -> None:
-        """Every row speaks of descriptions, changes and rows that are there."""
+        """Check that every row refers to existing descriptions, changes and rows."""
         limits = (
             (self._rows, (len(self.index), len(self._changes))),
             (self._ends, (len(self._rows), len(self.index), 4)),

@@ -1,4 +1,4 @@
-"""Plan: a way through the graph, with what each hop changes and how likely it is to work."""
+"""Plan: a path through the graph, with the change and the probability of each hop."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A path of ``len(plan)`` hops from the node where it starts to one that meets the goal.
+    """Path of ``len(plan)`` hops from a start to a node that meets the goal.
 
     Args:
         nodes: ``(n_hops + 1,)`` node numbers, the start first.
         vectors: ``(n_hops + 1, n_attributes)`` their attribute vectors.
         edge_probs: ``(n_hops,)`` probability of each hop.
-        cost: What the planner minimised: -log of each probability, plus a step cost per hop.
+        cost: The minimised cost: -log of each probability, plus a step cost per hop.
         space: The attributes.
-        changes: ``(n_hops, n_attributes)`` what each hop asks for, -1 for what is free; None where
+        changes: ``(n_hops, n_attributes)`` the change of each hop, -1 for free attributes; None if
             hops ask for whole descriptions.
-        chance: Probability that the goal is reached, also by trying again or another way; None if
+        chance: Probability of reaching the goal, including retries and other ways; None if
             every hop must work.
 
     Example:
@@ -60,12 +60,12 @@ class Plan:
 
     @property
     def success_prob(self) -> float:
-        """Probability that it leads to the goal: its chance, or that of every hop to work."""
+        """Probability of reaching the goal: its chance, or the product of all hops."""
         return float(np.prod(self.edge_probs)) if self.chance is None else self.chance
 
     @property
     def hops(self) -> list[str]:
-        """What each hop changes, in attribute words."""
+        """The change of each hop, in attribute words."""
         asked = self.changes
         if asked is None:
             asked = np.where(self.vectors[:-1] == self.vectors[1:], FREE, self.vectors[1:])
@@ -73,12 +73,12 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """How long it is, and how likely it is to lead to the goal."""
+        """The number of hops, and the probability of reaching the goal."""
         hops = "1 hop" if len(self) == 1 else f"{len(self)} hops"
         return f"{hops}, success {self.success_prob:.2f}"
 
     def describe(self) -> str:
-        """The plan in attribute words: a line per hop, with only what it changes."""
+        """Return the plan in attribute words: a line per hop, with its changes only."""
         lines = [self.summary, f"from {self.space.describe(self.vectors[0])}"]
         changes = [f"{number}. {words}" for number, words in enumerate(self.hops, 1)]
         width = max(map(len, changes), default=0)
@@ -89,10 +89,10 @@ class Plan:
         return "\n".join(lines)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """The plan as a figure, from its start at the top to the goal, a bar for each hop.
+        """Draw the plan, from its start at the top to the goal, with a bar for each hop.
 
         Args:
-            ax: Where to draw; new axes by default.
+            ax: Axes to draw on; new ones by default.
 
         Raises:
             DependencyNotInstalled: If matplotlib is missing.
@@ -107,5 +107,5 @@ class Plan:
 
 
 def describe_change(space: AttributeSpace, before: IntArray, after: IntArray) -> str:
-    """What is different in ``after``, in attribute words."""
+    """Return the attributes of ``after`` that differ from ``before``, in words."""
     return space.describe(np.where(before == after, FREE, after))

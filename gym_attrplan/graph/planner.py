@@ -1,4 +1,4 @@
-"""Planner: one search per goal, then every next hop is a look-up."""
+"""Planner: one search per goal; afterwards every next hop is a look-up."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _CHUNK = 1 << 16  # nodes compared at a time with a start that was never seen
 
 
 class _Tree(NamedTuple):
-    """The way to one goal from every node: 12 bytes a node."""
+    """Shortest paths to one goal from every node: 12 bytes per node."""
 
     distances: FloatArray
     next_nodes: npt.NDArray[np.int32]
 
 
 class Planner:
-    """Plans over counts: the most probable way from any node to any goal.
+    """Plans over counts: the most probable path from any node to any goal.
 
-    An edge of probability p costs ``-log p + step_cost``, so the cheapest path is the most probable
-    and, of equally probable ones, the shortest. The first question about a goal runs one reverse
-    Dijkstra from all nodes that meet it; what it finds is kept, and later questions only look it
+    An edge of probability p costs ``-log p + step_cost``, so the path of lowest cost is the most
+    probable and, of equally probable ones, the shortest. The first call for a goal runs one reverse
+    Dijkstra from all nodes that meet it. Its result is cached, and later calls only look it
     up, until the counts change.
 
     Args:
@@ -51,11 +51,12 @@ class Planner:
         estimator: A name in :data:`~gym_attrplan.graph.ESTIMATORS` or a function from an
             :class:`~gym_attrplan.graph.EdgeTable` to ``(n_edges,)`` probabilities.
         step_cost: Cost of a hop beside its improbability, above 0.
-        max_trees: Goals to remember, at 12 bytes a node each; the least recently used goes first.
-            More goals in turn than this are searched anew each time.
+        max_trees: Maximum number of goals to remember, at 12 bytes per node each; the least
+            recently used is dropped, and searched again when it is needed.
 
     Raises:
-        InvalidGraph: On an unknown estimator, a step cost not finite and above 0, or no trees.
+        InvalidGraph: If the estimator is unknown, the step cost is not finite and above 0, or
+            ``max_trees`` is below 1.
 
     Example:
         >>> from gym_attrplan.attributes import AttributeSpace
@@ -97,14 +98,14 @@ class Planner:
         self.step_cost = step_cost
         self.max_trees = max_trees
         self._trees: OrderedDict[GoalKey, _Tree] = OrderedDict()
-        self._version: int | None = None  # of the counts that all below was made from
+        self._version: int | None = None  # of the counts from which the data below were made
         self._edges: EdgeTable
         self._probs: FloatArray
 
     # --- one question -----------------------------------------------------------------------
 
     def next_hop(self, node: int, goal: GoalLike) -> int:
-        """The node to go to next from ``node``, or -1 if the goal holds there or cannot be reached.
+        """Return the next node from ``node``, or -1 if the goal holds there or cannot be reached.
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
@@ -116,7 +117,7 @@ class Planner:
         return next_nodes.item(node)
 
     def distances(self, goal: GoalLike) -> FloatArray:
-        """``(n_nodes,)`` cost of the way from each node to the goal, infinite if there is none."""
+        """Return ``(n_nodes,)`` cost of the path from each node to the goal, infinite if none."""
         view = self._tree(self._key(goal)).distances.view()
         view.flags.writeable = False
         return view
@@ -128,18 +129,18 @@ class Planner:
         *,
         unknown_start: Literal["none", "nearest"] = "none",
     ) -> Plan | None:
-        """The cheapest plan, or None if the goal cannot be reached.
+        """Return the plan of lowest cost, or None if the goal cannot be reached.
 
         Args:
             start: A node's number, or an attribute vector.
-            goal: What is wanted, in any form ``AttributeSpace.goal_set`` reads.
-            unknown_start: A vector that was never seen has no plan (``"none"``), or that of the
-                known node with the fewest different attributes that reaches the goal, and of
-                several the closest to it (``"nearest"``; ``plan.vectors[0]`` then tells which).
+            goal: The goal, in any form ``AttributeSpace.goal_set`` reads.
+            unknown_start: What to do for an unknown vector: no plan (``"none"``), or the plan of
+                the known node with the fewest different attributes that reaches the goal, and of
+                several the closest to it (``"nearest"``; ``plan.vectors[0]`` is that node).
 
         Raises:
             InvalidGoal: If the goal does not belong to the space.
-            InvalidGraph: If the graph is empty or has no such node, or on another choice.
+            InvalidGraph: If the graph is empty, has no such node, or ``unknown_start`` is invalid.
         """
         if unknown_start not in ("none", "nearest"):
             raise InvalidGraph(f"unknown_start is 'none' or 'nearest'; received {unknown_start!r}.")
@@ -165,18 +166,18 @@ class Planner:
         memory: EpisodeMemory | None = None,
         envs: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.int32]:
-        """The next node for many environments, each with a goal of its own.
+        """Return the next node for many environments, each with a goal of its own.
 
         Args:
-            nodes: ``(n,)`` current nodes; -1, a vector never seen, has no next hop.
+            nodes: ``(n,)`` current nodes; -1, an unknown vector, has no next hop.
             goals: ``(n, n_attributes)`` with -1 for free, a list of n goals, or one goal for all.
             first_edge_probs: Called once with the environments, sources and targets ``(m,)`` of all
-                edges out of the current nodes; gives the ``(m,)`` probabilities to use in the
-                estimator's place: what the states at hand know better than the average. An edge
-                that no attempt has ever made keeps the estimator's: who learned from attempts
-                can only guess there.
-            memory: What the running episodes make more costly.
-            envs: ``(n,)`` which environment each row is, for the two above; ``0 … n-1`` by default.
+                edges out of the current nodes; returns ``(m,)`` probabilities that replace the
+                estimator's, since the current states are more informative than averages. An edge
+                without a success keeps the estimator's: a model trained on attempts can only guess
+                there.
+            memory: Extra costs within the running episodes.
+            envs: ``(n,)`` the environment of each row, for the two above; ``0 … n-1`` by default.
 
         Returns:
             ``(n,)`` int32 node numbers; -1 where the goal already holds or cannot be reached.
@@ -207,7 +208,7 @@ class Planner:
         first_edge_probs: FirstEdgeProbs | None,
         memory: EpisodeMemory | None,
     ) -> npt.NDArray[np.int32]:
-        """For each row the target of the edge whose cost and way on are together the least."""
+        """Return for each row the target of the edge with the lowest total cost to the goal."""
         hops = np.full(len(nodes), -1, np.int32)
         rows = np.flatnonzero(nodes >= 0)
         owner, places = expand_rows(self._edges.indptr, nodes[rows])
@@ -224,24 +225,24 @@ class Planner:
         bounds = np.searchsorted(owner, np.arange(len(nodes) + 1)).tolist()
         for row, (key, first, last) in enumerate(zip(keys, bounds[:-1], bounds[1:], strict=True)):
             distances = self._tree(key).distances
-            # A row whose goal holds already is left without a candidate.
+            # A row whose goal already holds has no candidate.
             arrived = nodes[row] >= 0 and distances[nodes[row]] == 0.0
             costs[first:last] += np.inf if arrived else distances[target[first:last]]
         best, _ = row_argmin(costs, owner, len(nodes))
         hops[best >= 0] = target[best[best >= 0]]
         return hops
 
-    # --- the graph as the planner sees it ---------------------------------------------------
+    # --- the planner's graph ----------------------------------------------------------------
 
     def edge_probs(self) -> FloatArray:
-        """``(n_edges,)`` the estimator's probabilities, in the order of ``counts.edges()``."""
+        """Return the estimator's ``(n_edges,)`` probabilities, ordered as ``counts.edges()``."""
         self._refresh()
         view = self._probs.view()
         view.flags.writeable = False
         return view
 
     def find_start(self, start: int | npt.ArrayLike) -> int:
-        """The node of a start given by number or vector; -1 for a vector never seen."""
+        """Return the node of a start given by number or vector; -1 for an unknown vector."""
         if isinstance(start, int) and 0 <= start < self.counts.n_nodes:
             return start
         rule = "a start is a node's number or a vector"
@@ -251,10 +252,10 @@ class Planner:
         return int(self.counts.index.find(given)[0])
 
     def plan_along(self, nodes: IntArray) -> Plan:
-        """The plan that goes through these nodes.
+        """Return the plan through these nodes.
 
         Raises:
-            InvalidGraph: If two of them that follow each other are not joined by an edge.
+            InvalidGraph: If two successive nodes are not joined by an edge.
         """
         self._refresh()
         return self._plan_through(self.counts.index.check_nodes(nodes).tolist())
@@ -273,7 +274,7 @@ class Planner:
         )
 
     def _refresh(self) -> None:
-        """Estimate and transpose anew if the counts have changed."""
+        """Estimate and transpose again if the counts have changed."""
         if self._version == self.counts.version:
             return
         if self.counts.n_nodes == 0:
@@ -307,7 +308,7 @@ class Planner:
             return _Tree(np.full(n_nodes, np.inf), np.full(n_nodes, -1, np.int32))
         distances: FloatArray
         next_nodes: npt.NDArray[np.int32]
-        if ends.size == 1:  # the plain search is a little faster
+        if ends.size == 1:  # the simple search is a little faster
             distances, next_nodes = csgraph.dijkstra(
                 self._reversed, indices=ends[0], return_predecessors=True
             )
@@ -318,7 +319,7 @@ class Planner:
         return _Tree(distances, np.maximum(next_nodes, -1, out=next_nodes))
 
     def _nearest(self, vector: IntArray, tree: _Tree) -> int:
-        """Of the nodes that reach the goal the one least different from ``vector``; -1 if none."""
+        """Return the node that reaches the goal and differs least from ``vector``; -1 if none."""
         best = (np.inf, np.inf, -1)
         reaching = np.flatnonzero(tree.distances < np.inf)
         for first in range(0, len(reaching), _CHUNK):

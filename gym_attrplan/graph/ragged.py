@@ -1,4 +1,4 @@
-"""Rows of different lengths, worked on together: array idioms that counts and planner share."""
+"""Array functions for rows of different lengths."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Places: TypeAlias = npt.NDArray[np.int64]
 def search_rows(
     indptr: IntArray, columns: IntArray, rows: IntArray, values: IntArray
 ) -> tuple[Places, npt.NDArray[np.bool_]]:
-    """Binary search for ``values[i]`` among the ascending columns of row ``rows[i]``, all at once.
+    """Search ``values[i]`` among the ascending columns of row ``rows[i]``, all at once.
 
     Rows beyond the last are empty.
 
     Returns:
-        Where each value stands or would stand in ``columns``, and whether it is there.
+        The position of each value in ``columns``, or where it would be, and whether it is there.
 
     Example:
         >>> indptr, columns = np.array([0, 2, 3]), np.array([4, 7, 5])
@@ -31,7 +31,7 @@ def search_rows(
     longest = int((end - start).max(initial=0))
     if longest == 0:
         return start, np.zeros(len(rows), bool)
-    below, last = start - 1, end - 1  # below: the last place known to hold less than the value
+    below, last = start - 1, end - 1  # below: the last place known to be less than the value
     for step in (1 << k for k in reversed(range(longest.bit_length()))):
         ahead = np.minimum(below + step, last)
         np.copyto(below, ahead, where=columns.take(ahead, mode="clip") < values)
@@ -40,10 +40,10 @@ def search_rows(
 
 
 def expand_rows(indptr: IntArray, rows: IntArray) -> tuple[Places, Places]:
-    """The entries of the chosen rows, one after another. Rows beyond the last are empty.
+    """Return the entries of the chosen rows, one after another. Rows beyond the last are empty.
 
     Returns:
-        For each entry: which of ``rows`` it belongs to (its position there), and its place.
+        For each entry: the position of its row in ``rows``, and its own position.
 
     Example:
         >>> expand_rows(np.array([0, 2, 3]), np.array([1, 0]))
@@ -59,7 +59,7 @@ def expand_rows(indptr: IntArray, rows: IntArray) -> tuple[Places, Places]:
 def row_argmin(
     values: npt.NDArray[np.float64], owner: Places, n_rows: int
 ) -> tuple[Places, npt.NDArray[np.float64]]:
-    """Position in ``values`` of each row's smallest entry, -1 for a row with none below infinity.
+    """Return the position of each row's smallest entry, -1 for a row with none below infinity.
 
     Args:
         values: One number per entry; of equal ones the first wins.
@@ -77,12 +77,12 @@ def row_argmin(
     np.minimum.at(lowest, owner, values)
     position = np.full(n_rows, -1)
     best = np.flatnonzero((values == lowest[owner]) & (values < np.inf))[::-1]
-    position[owner[best]] = best  # backwards: of repeated writes the last one stays
+    position[owner[best]] = best  # in reverse: of repeated writes the last one stays
     return position, lowest
 
 
 def first_of_each(*columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """``(n,)`` where a row differs from the one before it, in any of the columns.
+    """Return ``(n,)`` whether a row differs from the one before it, in any of the columns.
 
     Example:
         >>> first_of_each(np.array([1, 1, 1, 2]), np.array([5, 5, 6, 6]))

@@ -1,4 +1,4 @@
-"""Reliability: how often came true what was said to be so and so probable."""
+"""Reliability: how often predicted outcomes came true, by their probability."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gym_attrplan.graph.counted_rows import FloatArray
 N_BINS = 20
 
 KEPT = 0.8
-"""What older attempts keep when an epoch begins: a policy that learns soon does better."""
+"""Factor on older attempts when an epoch begins: a learning policy soon does better."""
 
 _PRIOR = 20.0
-"""So many attempts of each bin are taken to have gone as was said."""
+"""Number of prior attempts of each bin, with the predicted success rate."""
 
 
 class Reliability:
-    """A curve from probabilities as they were said to those that came true; it never falls.
+    """Monotone curve from predicted probabilities to observed frequencies.
 
-    Counts of what a policy did lag behind a policy that gets better. What was said of each attempt
-    before it was made, and what came of it, tells by how much.
+    Counts lag behind a policy that improves. The prediction for each attempt before it was made,
+    and its result, show by how much.
 
     Example:
         >>> reliability = Reliability()
@@ -32,20 +32,20 @@ class Reliability:
     """
 
     def __init__(self) -> None:
-        self.counts = np.zeros((3, N_BINS))  # attempts, what was said of them, and what came true
+        self.counts = np.zeros((3, N_BINS))  # attempts, sums of predictions, successes
 
     def add(self, said: FloatArray, came_true: npt.NDArray[np.bool_]) -> None:
-        """Count attempts by what was said of them before."""
+        """Count attempts by their predicted probability."""
         bins = np.minimum((said * N_BINS).astype(np.int64), N_BINS - 1)
         for counts, amounts in zip(self.counts, (None, said, came_true), strict=True):
             counts += np.bincount(bins, amounts, N_BINS)
 
     def start_epoch(self) -> None:
-        """Let all that was counted count less."""
+        """Reduce the weight of all counts."""
         self.counts *= KEPT
 
     def correct(self, probs: FloatArray) -> FloatArray:
-        """``(n,)`` probabilities as they would have come true lately."""
+        """Return ``(n,)`` probabilities corrected to the recent frequencies."""
         attempts, said, came_true = self.counts
         centres = (np.arange(N_BINS) + 0.5) / N_BINS
         weights = attempts + _PRIOR
@@ -55,10 +55,10 @@ class Reliability:
         return corrected
 
     def restore(self, counts: npt.NDArray[np.float64]) -> None:
-        """Hold counts instead of one's own.
+        """Replace the counts.
 
         Raises:
-            InvalidGraph: If they are none.
+            InvalidGraph: If they are invalid.
         """
         counts = np.array(counts, np.float64)
         if counts.shape != self.counts.shape or not (np.isfinite(counts) & (counts >= 0)).all():

@@ -1,4 +1,4 @@
-"""Counts as plain arrays and as a file: written without pickle, and believed only after checks."""
+"""Counts as plain arrays and as a file, without pickle and checked before use."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 FORMAT = 1
 
 MAX_BYTES = 1 << 29
-"""Bytes of arrays that any counts file may hold, 512 MiB: some 25 million edges."""
+"""Maximum number of bytes of arrays in any counts file, 512 MiB: some 25 million edges."""
 
 MAX_RATIO = 32
-"""Bytes of arrays to a byte of a file that holds more: real counts shrink to a fifth or so.
+"""Maximum ratio of array bytes to file bytes in larger files: real counts shrink to a fifth.
 
-Zeros shrink a thousandfold, and a small file of them could ask for all memory there is.
+Zeros shrink a thousandfold, so a small file of them could ask for all memory.
 """
 
 _NAMES = ("format", "space", "nodes", "indptr", *DTYPES, ATTEMPTED, "total", "decay")
 
 
 def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeStore, float, float]:
-    """Node index, edges, total and decay from what ``TransitionCounts.to_arrays`` gave.
+    """Return node index, edges, total and decay from ``TransitionCounts.to_arrays``.
 
     Raises:
-        InvalidGraph: If an array is missing or the arrays are no graph over ``space``.
+        InvalidGraph: If an array is missing or the arrays are not a graph over ``space``.
     """
     missing = {"nodes", "indptr", "total", "decay", *DTYPES} - set(arrays)
     if missing:
@@ -65,7 +65,7 @@ def read_arrays(space: AttributeSpace, arrays: Arrays) -> tuple[NodeIndex, EdgeS
 
 
 def _check_edges(indptr: npt.NDArray[np.int32], columns: Arrays) -> None:
-    # Compared, not subtracted: the difference of two int32 may wrap round.
+    # Compared, not subtracted: the difference of two int32 may wrap around.
     ascends = indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
     _check(ascends, "indptr does not ascend from 0")
     lengths = np.diff(indptr)
@@ -87,7 +87,7 @@ def _check(holds: bool, what: str) -> None:
 
 
 def write_file(path: Path, space: AttributeSpace, arrays: Arrays) -> None:
-    """Write one ``.npz``; a file of that name is replaced only when the new one is complete.
+    """Write one ``.npz``; the file is replaced only when the new one is complete.
 
     Raises:
         OSError: If the file cannot be written.
@@ -95,19 +95,19 @@ def write_file(path: Path, space: AttributeSpace, arrays: Arrays) -> None:
     contents: dict[str, Any] = {"format": FORMAT, "space": space.to_json(), **arrays}
     n_bytes = sum(np.asarray(part).nbytes for part in contents.values())
     with replacing(path) as file:
-        np.savez_compressed(file, **contents)  # small whole numbers in wide columns: it pays
-        if n_bytes > _most_bytes(file.tell()):  # what is written can be read
+        np.savez_compressed(file, **contents)  # effective for small integers in wide columns
+        if n_bytes > _most_bytes(file.tell()):  # the reader would refuse it
             file.seek(0)
             file.truncate()
             np.savez(file, **contents)
 
 
 def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
-    """The space and arrays that :func:`write_file` wrote.
+    """Read the space and arrays that :func:`write_file` wrote.
 
     Raises:
-        InvalidGraph: If the file does not hold counts, or would take more memory than a file of
-            its size may: :data:`MAX_BYTES`, and :data:`MAX_RATIO` times its own size beyond it.
+        InvalidGraph: If the file does not contain counts, or would take more memory than
+            :data:`MAX_BYTES` and :data:`MAX_RATIO` times its own size.
     """
     with path.open("rb") as file:
         try:
@@ -115,7 +115,7 @@ def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
             arrays = read_npz(file, max_bytes=most_bytes, wanted=_NAMES)
             found = int(arrays.pop("format"))
             space = AttributeSpace.from_json(str(arrays.pop("space")))
-        except Exception as error:  # on a damaged archive zipfile and numpy raise almost anything
+        except Exception as error:  # zipfile and numpy raise many kinds of errors for damaged files
             raise InvalidGraph(
                 f"{path} does not hold transition counts: {shortened(str(error))}."
             ) from error
@@ -125,5 +125,5 @@ def read_file(path: Path) -> tuple[AttributeSpace, dict[str, npt.NDArray[Any]]]:
 
 
 def _most_bytes(file_size: int) -> int:
-    """How many bytes a file of this size may hold when its arrays are unpacked."""
+    """Return the maximum number of unpacked bytes for a file of this size."""
     return max(MAX_BYTES, MAX_RATIO * file_size)

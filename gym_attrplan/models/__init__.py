@@ -1,4 +1,4 @@
-"""Torch networks and supervised models; none of them knows an environment."""
+"""Torch networks and supervised models, all independent of environments."""
 
 from gym_attrplan.models.detector import AttributeDetector, DetectorReport
 from gym_attrplan.models.examples import Examples, IndexedRows

@@ -1,4 +1,4 @@
-"""Actions as models read and propose them: one of some choices, then numbers in a box."""
+"""Representation of actions in models: a choice, then numbers in a box."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from gym_attrplan.error import InvalidData, InvalidEnvironment
 Array = npt.NDArray[Any]
 
 N_COMPONENTS = 8
-"""Components of a mixture density."""
+"""Number of components of a mixture density."""
 
 _LOG_STD_RANGE = (-5.0, 1.0)
 
 
 @dataclass(frozen=True)
 class ActionLayout:
-    """How an action is made up; models see it as ``(1 +) n_values`` numbers, the choice first.
+    """Structure of an action; models use ``(1 +) n_values`` numbers, the choice first.
 
     Attributes:
-        n_choices: Number of choices; 0 if there is none to make.
-        low: ``(n_values,)`` lowest numbers.
-        high: ``(n_values,)`` highest numbers.
-        scored: Whether the environment takes the choice as that many scores in front of the
-            numbers, of which the highest chooses.
+        n_choices: Number of choices; 0 without a choice.
+        low: ``(n_values,)`` lower bounds of the numbers.
+        high: ``(n_values,)`` upper bounds of the numbers.
+        scored: Whether the environment encodes the choice as ``n_choices`` scores before the
+            numbers, of which the highest is chosen.
     """
 
     n_choices: int
@@ -41,14 +41,14 @@ class ActionLayout:
 
     @classmethod
     def of(cls, space: spaces.Space[Any], *, n_choices: int = 0) -> ActionLayout:
-        """The layout of an action space.
+        """Return the layout of an action space.
 
         Args:
             space: ``Discrete``, or a bounded ``Box`` with one axis.
-            n_choices: How many numbers at the front of the box are scores of choices.
+            n_choices: Number of choice scores at the front of the box.
 
         Raises:
-            InvalidEnvironment: If the space is another, or has no bounds.
+            InvalidEnvironment: If the space is another one, or has no bounds.
         """
         if isinstance(space, spaces.Discrete) and space.start == 0:
             return cls(int(space.n), np.zeros(0), np.zeros(0))
@@ -73,20 +73,20 @@ class ActionLayout:
 
     @property
     def n_outputs(self) -> int:
-        """What a network must give for a distribution over actions."""
+        """Number of network outputs for a distribution over actions."""
         per_choice = N_COMPONENTS * (1 + 2 * self.n_values) if self.n_values else 0
         return self.n_choices + max(1, self.n_choices) * per_choice
 
     @property
     def n_inputs(self) -> int:
-        """Length of an action as a network reads it."""
+        """Number of network inputs for an action."""
         return self.n_choices + self.n_values
 
     def check(self, actions: Array) -> None:
-        """Hold actions ``(n, …)`` of the environment to the layout.
+        """Check that actions ``(n, …)`` of the environment fit the layout.
 
         Raises:
-            InvalidData: If a row is no action: of another shape, not finite, or out of range.
+            InvalidData: If a row is not an action: wrong shape, not finite, or out of range.
         """
         actions = np.asarray(actions)
         one_of_some = self.n_choices > 0 and not self.scored
@@ -97,7 +97,7 @@ class ActionLayout:
         if one_of_some:
             fine, rule = np.isin(rows, np.arange(self.n_choices)), f"from 0 to {self.n_choices - 1}"
         else:
-            slack = 1e-5 * (self.high - self.low)  # float32 may round a bound to beyond itself
+            slack = 1e-5 * (self.high - self.low)  # float32 may round a bound to a value beyond it
             values = rows[:, width - self.n_values :]
             inside = (values >= self.low - slack) & (values <= self.high + slack)
             scores = np.isfinite(rows[:, : width - self.n_values])
@@ -107,7 +107,7 @@ class ActionLayout:
             raise InvalidData(f"row {row} of actions holds {rows[row, column]}; it must be {rule}.")
 
     def to_model(self, actions: Array) -> npt.NDArray[np.float32]:
-        """Actions ``(n, …)`` of the environment → ``(n, 1 or 0 + n_values)``, numbers in 0 … 1."""
+        """Convert env actions ``(n, …)`` to ``(n, 1 or 0 + n_values)``, numbers in 0 … 1."""
         actions = np.asarray(actions)
         if self.n_choices and not self.scored:
             return actions.reshape(-1, 1).astype(np.float32)
@@ -118,7 +118,7 @@ class ActionLayout:
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def to_env(self, actions: Array) -> Array:
-        """The opposite of :meth:`to_model`; of scores, the chosen one is 1 and the others 0."""
+        """Invert :meth:`to_model`; the score of the choice is 1, and the others are 0."""
         if self.n_choices and not self.scored:
             return actions[:, 0].astype(np.int64)
         values = np.clip(actions[:, -self.n_values :], 0.0, 1.0)
@@ -128,7 +128,7 @@ class ActionLayout:
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def encode(self, actions: torch.Tensor) -> torch.Tensor:
-        """Actions as a model has them ``(n, …)`` → ``(n, n_inputs)`` for a network."""
+        """Encode model actions ``(n, …)`` as ``(n, n_inputs)`` network inputs."""
         values = actions[:, actions.shape[1] - self.n_values :] * 2.0 - 1.0
         if not self.n_choices:
             return values
@@ -136,13 +136,13 @@ class ActionLayout:
         return torch.cat([chosen, values], dim=1)
 
     def all_actions(self) -> npt.NDArray[np.float32] | None:
-        """Every action, if they can be counted."""
+        """Return every action, if there are finitely many."""
         if self.n_values:
             return None
         return np.arange(self.n_choices, dtype=np.float32)[:, None]
 
     def random_actions(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-        """``(n, …)`` drawn evenly."""
+        """Draw ``(n, …)`` actions uniformly."""
         parts: list[Array] = [rng.random((n, self.n_values))]
         if self.n_choices:
             parts.insert(0, rng.integers(self.n_choices, size=(n, 1)))
@@ -150,11 +150,11 @@ class ActionLayout:
 
 
 class ActionDistribution:
-    """A distribution over actions: a categorical choice, and a mixture density given the choice.
+    """Distribution over actions: a categorical choice, and a mixture density given the choice.
 
     Args:
         outputs: ``(n, layout.n_outputs)`` of a network.
-        layout: How actions are made up.
+        layout: The structure of actions.
     """
 
     def __init__(self, outputs: torch.Tensor, layout: ActionLayout) -> None:
@@ -166,11 +166,11 @@ class ActionDistribution:
         parts = rest.reshape(shape) if n_values else rest.reshape(len(outputs), 1, 0, 1)
         self._weights = parts[..., 0].log_softmax(-1)
         self._means = parts[..., 1 : 1 + n_values].sigmoid()
-        # Narrow components are what makes exact drops possible; wide ones are for what is unsure.
+        # Narrow components allow exact drops; wide ones express uncertainty.
         self._log_stds = (parts[..., 1 + n_values :] - 2.0).clamp(*_LOG_STD_RANGE)
 
     def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
-        """``(n,)`` of actions ``(n, …)``."""
+        """Return ``(n,)`` log probabilities of actions ``(n, …)``."""
         total = torch.zeros(len(actions), device=actions.device)
         choice = torch.zeros(len(actions), dtype=torch.long, device=actions.device)
         if self._layout.n_choices:
@@ -185,7 +185,7 @@ class ActionDistribution:
         return total
 
     def mode(self) -> torch.Tensor:
-        """``(n, …)`` the most likely choice, and the middle of its highest component."""
+        """Return ``(n, …)`` the most probable choice, and the mean of its highest component."""
         return self._action(
             self.choice_logits.argmax(1) if self._layout.n_choices else None,
             lambda weights, means, stds: (weights - stds.sum(2)).argmax(1),
@@ -193,7 +193,7 @@ class ActionDistribution:
         )
 
     def sample(self) -> torch.Tensor:
-        """``(n, …)`` drawn from the distribution."""
+        """Draw ``(n, …)`` actions from the distribution."""
         choice = None
         if self._layout.n_choices:
             choice = self.choice_logits.exp().multinomial(1)[:, 0]
@@ -202,7 +202,7 @@ class ActionDistribution:
         )
 
     def _given(self, choice: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Weights ``(n, K)``, means and log deviations ``(n, K, n_values)`` for the choices."""
+        """Return weights ``(n, K)``, means and log deviations ``(n, K, n_values)`` for choices."""
         rows = torch.arange(len(choice), device=choice.device)
         return self._weights[rows, choice], self._means[rows, choice], self._log_stds[rows, choice]
 

@@ -1,4 +1,4 @@
-"""AttributeLogits: one softmax for each attribute, whatever their sizes."""
+"""AttributeLogits: one softmax for each attribute, of any sizes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from torch.nn import functional
 from gym_attrplan.error import InvalidAttributes
 
 MAX_PLACES = 2**24
-"""Attributes times their largest size at most: what a table of all values has places for."""
+"""Maximum number of attributes times their largest size: the size of a table of all values."""
 
 
 class AttributeLogits(nn.Module):
-    """Lays out rows of logits as ``(attribute, value)``; what an attribute lacks is ``-inf``.
+    """Arranges rows of logits as ``(attribute, value)``; missing values are ``-inf``.
 
     Args:
-        sizes: ``(n_attributes,)`` number of values of each.
+        sizes: ``(n_attributes,)`` numbers of values.
 
     Raises:
         InvalidAttributes: If there are more than :data:`MAX_PLACES`.
@@ -46,7 +46,7 @@ class AttributeLogits(nn.Module):
             )
         first = np.cumsum(sizes) - sizes
         values = np.arange(sizes.max())
-        # Places that an attribute does not have point at one more logit, which is -inf.
+        # Missing values point at one additional logit, which is -inf.
         places = np.where(values < sizes[:, None], first[:, None] + values, sizes.sum())
         self.n_logits = int(sizes.sum())
         self.register_buffer("_places", torch.from_numpy(places), persistent=False)
@@ -60,11 +60,11 @@ class AttributeLogits(nn.Module):
         return padded[..., self._places.to(logits.device)]
 
     def flat(self, blocks: torch.Tensor) -> torch.Tensor:
-        """``(…, n_attributes, largest size)`` → ``(…, n_logits)``: what :meth:`forward` undoes."""
+        """``(…, n_attributes, largest size)`` → ``(…, n_logits)``; inverse of :meth:`forward`."""
         return blocks.flatten(-2)[..., self._there.to(blocks.device)]
 
     def loss(self, logits: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        """Cross entropy of whole vectors ``(n, n_attributes)``: summed over attributes, mean."""
+        """Return the cross entropy of vectors ``(n, n_attributes)``: sum over attributes, mean."""
         blocks = self(logits)
         total = functional.cross_entropy(
             blocks.flatten(0, 1), vectors.long().flatten(), reduction="sum"
@@ -72,7 +72,7 @@ class AttributeLogits(nn.Module):
         return total / len(vectors)
 
     def one_hot(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Vectors ``(…, n_attributes)`` → ``(…, n_logits)``, a one for each value; -1 has none."""
+        """Encode vectors ``(…, n_attributes)`` as one-hot ``(…, n_logits)``; -1 is all zeros."""
         words = torch.zeros((*vectors.shape[:-1], self.n_logits + 1), device=vectors.device)
         places = vectors.long() + self._first.to(vectors.device)
         places = torch.where(vectors >= 0, places, self.n_logits)

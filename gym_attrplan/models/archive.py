@@ -1,4 +1,4 @@
-"""One zip of JSON and safetensors: written whole or not at all, believed only after checks."""
+"""Archives: zips of JSON and safetensors, written atomically and checked before use."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 
 MAX_BYTES = 4 * 2**30
-"""What a file may take up in memory unless its reader is told otherwise."""
+"""Maximum number of bytes of an unpacked file, by default."""
 
 MAX_JSON_BYTES = 16 * 2**20
-"""Length of a JSON entry at most; its values may take twenty times as much memory."""
+"""Maximum number of bytes of a JSON entry; its values may take twenty times as much memory."""
 
 _SMALL = 256 * 2**20
 _MAX_GROWTH = 100
-"""Beyond :data:`_SMALL` a file may not unpack to more than so many times its own size."""
+"""Maximum ratio of unpacked to packed size, for files that unpack to over :data:`_SMALL`."""
 
 
 def write_archive(path: Path, kind: str, entries: Mapping[str, bytes]) -> None:
-    """Write a zip of ``entries`` with a manifest of what it is and what each entry's hash is.
+    """Write a zip of ``entries`` with a manifest of its kind and the hash of each entry.
 
     A file of that name is replaced only when the new one is complete.
 
     Args:
         path: The file; its folder must exist.
-        kind: What the archive holds; :func:`read_archive` asks for it.
+        kind: Kind of the contents, which :func:`read_archive` checks.
         entries: Name inside the zip → content.
     """
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in entries.items()}
@@ -49,7 +49,7 @@ def write_archive(path: Path, kind: str, entries: Mapping[str, bytes]) -> None:
     n_bytes = sum(map(len, entries.values()))
     with replacing(path) as file:
         _pack(file, {MANIFEST: manifest, **entries}, zipfile.ZIP_DEFLATED)
-        if n_bytes > most_bytes(file.tell()):  # what is written can be read
+        if n_bytes > most_bytes(file.tell()):  # the reader would refuse it
             file.seek(0)
             file.truncate()
             _pack(file, {MANIFEST: manifest, **entries}, zipfile.ZIP_STORED)
@@ -62,15 +62,15 @@ def _pack(file: BinaryIO, entries: Mapping[str, bytes], method: int) -> None:
 
 
 def read_archive(path: Path, kind: str, *, max_bytes: int | None = None) -> dict[str, bytes]:
-    """The entries that :func:`write_archive` wrote, each held to its hash.
+    """Return the entries that :func:`write_archive` wrote, each checked against its hash.
 
     Args:
         path: The file.
-        kind: What it must hold.
-        max_bytes: Of all entries together, unpacked; by default :func:`most_bytes`.
+        kind: The expected kind of the contents.
+        max_bytes: Maximum number of unpacked bytes; by default :func:`most_bytes`.
 
     Raises:
-        InvalidArchive: If the file is no such archive, holds another kind, is damaged, too large,
+        InvalidArchive: If the file is no such archive, has another kind, is damaged, too large,
             or of a newer format.
         FileNotFoundError: If there is no file.
     """
@@ -89,17 +89,17 @@ def read_archive(path: Path, kind: str, *, max_bytes: int | None = None) -> dict
 
 
 def most_bytes(file_size: int) -> int:
-    """What a file of this size may unpack to unless its reader is told otherwise."""
+    """Return the maximum number of unpacked bytes for a file of this size, by default."""
     return min(MAX_BYTES, _SMALL + _MAX_GROWTH * file_size)
 
 
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """A block that believes a file: whatever fails in it is the file's fault, and said so.
+    """Context that reports every error in it as an error of the file.
 
     Raises:
-        InvalidArchive: Instead of any other error, except that memory is short: limits, which come
-            first, keep a file from using it up.
+        InvalidArchive: Instead of any other error, except lack of memory: size limits, which are
+            checked first, keep a file from using it up.
     """
     try:
         yield
@@ -115,7 +115,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
 
 
 def _read_manifest(archive: zipfile.ZipFile, kind: str) -> dict[str, str]:
-    """The hashes of the entries, of an archive that is of this kind and readable."""
+    """Return the hashes of the entries, if the archive is readable and of this kind."""
     manifest = json.loads(_unpack(archive, _declared(archive, [MANIFEST])[MANIFEST]))
     found, version, hashes = (manifest[key] for key in ("kind", "format", "sha256"))
     if found != kind:
@@ -131,7 +131,7 @@ def _read_manifest(archive: zipfile.ZipFile, kind: str) -> dict[str, str]:
 def _declared(
     archive: zipfile.ZipFile, names: Iterable[str], max_bytes: int = MAX_BYTES
 ) -> dict[str, zipfile.ZipInfo]:
-    """Where entries lie, if what the zip says of them can be unpacked safely."""
+    """Return the zip's records of the entries, if they can be unpacked safely."""
     listed = archive.namelist()
     if len(listed) != len(set(listed)):
         raise InvalidArchive("the file is damaged: an entry is in it twice.")
@@ -155,19 +155,19 @@ def _declared(
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as entry:
-        return entry.read(info.file_size)  # without a number it would unpack more than declared
+        return entry.read(info.file_size)  # without a limit it might unpack more than declared
 
 
 def tensors_to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
-    """A ``state_dict`` in the safetensors format."""
+    """Convert a ``state_dict`` to the safetensors format."""
     return safetensors.torch.save({name: t.cpu().contiguous() for name, t in tensors.items()})
 
 
 def tensors_from_bytes(content: bytes) -> dict[str, torch.Tensor]:
-    """The ``state_dict`` that :func:`tensors_to_bytes` wrote.
+    """Return the ``state_dict`` that :func:`tensors_to_bytes` converted.
 
     Raises:
-        InvalidArchive: If it is none.
+        InvalidArchive: If the content is not valid.
     """
     try:
         return safetensors.torch.load(content)
@@ -176,7 +176,7 @@ def tensors_from_bytes(content: bytes) -> dict[str, torch.Tensor]:
 
 
 def arrays_to_bytes(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Arrays in NumPy's format, not packed: the archive packs them."""
+    """Convert arrays to NumPy's format, uncompressed: the archive compresses them."""
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     return content.getvalue()
@@ -185,14 +185,14 @@ def arrays_to_bytes(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 def arrays_from_bytes(
     entries: Mapping[str, bytes], *, max_bytes: int
 ) -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """The arrays of all entries that :func:`arrays_to_bytes` wrote, by the entries' first names.
+    """Return the arrays of all entries that :func:`arrays_to_bytes` wrote, by entry name.
 
     Args:
-        entries: Name inside the zip → content; those that are no ``.npz`` are passed over.
-        max_bytes: Of all arrays together; archives of older versions pack them twice.
+        entries: Name inside the zip → content; entries other than ``.npz`` are ignored.
+        max_bytes: Maximum number of bytes of all arrays; older versions compressed them twice.
 
     Raises:
-        ValueError: If they are larger. On damaged ones NumPy raises almost anything.
+        ValueError: If they are larger. NumPy raises many kinds of errors for damaged ones.
     """
     arrays: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for name, content in entries.items():
@@ -204,5 +204,5 @@ def arrays_from_bytes(
 
 
 def json_to_bytes(value: Any) -> bytes:
-    """Strict JSON: NaN and infinity are refused."""
+    """Convert to strict JSON: NaN and infinity are refused."""
     return json.dumps(value, indent=1, allow_nan=False).encode()

@@ -1,4 +1,4 @@
-"""AttributeDetector: attributes read off observations, learned from labelled ones."""
+"""AttributeDetector: predicts attributes from observations, trained on labelled ones."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ _KIND = "AttributeDetector"
 
 @dataclass(frozen=True)
 class DetectorReport:
-    """How a detector was trained, and how it does on labels it was not shown.
+    """Training report of a detector, with its errors on held-out labels.
 
     ``errors`` is the share of wrong values of each attribute, ``full_set_error`` the share of
-    states with any wrong value. The calibration errors (over all attributes) are those before and
-    after the temperatures were set on the same held-out labels.
+    states with any wrong value. The calibration errors (over all attributes) are measured before
+    and after the temperatures were fitted to the same held-out labels.
     """
 
     n_labels: int
@@ -70,23 +70,23 @@ class DetectorReport:
 
 
 class AttributeDetector:
-    """f̂(s) → ρ: a network that reads the attributes off an observation, trained from labels.
+    """f̂(s) → ρ: a network that predicts the attributes from an observation, trained on labels.
 
-    A fitted detector *is* an attribute function: ``AttributeWrapper(env,
-    detector.attribute_space, detector)`` closes the loop, and so does the vector wrapper; the
-    reward is then the agent's own belief.
+    A fitted detector *is* an attribute function: use it as ``AttributeWrapper(env,
+    detector.attribute_space, detector)``, or with the vector wrapper. The reward then depends on
+    the detector's predictions.
 
-    Every part of the observation gets a network that suits it: bags of words (whole numbers above
-    255) a table whose rows are added up, smaller whole numbers a table for each place, images
-    convolutions, other numbers are standardised. Each attribute has its own softmax.
+    Every part of the observation gets a suitable network. Bags of words (integers above 255) use a
+    table whose rows are summed. Smaller integers use a table for each position. Images use
+    convolutions, and other numbers are standardised. Each attribute has its own softmax.
 
     Args:
-        observation_space: Of the environment that is to be wrapped, unbatched.
-        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
+        observation_space: Observation space of one environment to be wrapped.
+        attribute_space: The attributes, or the arguments of an :class:`AttributeSpace`.
         net_arch: Sizes of the hidden layers.
-        text: How many bytes of text observations to read, up to 4096; None drops them.
+        text: Number of bytes of text observations to read, up to 4096; None drops them.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of labels; with the same
+        seed: Seed of the initial weights, the held-out part and the order of labels; with the same
             seed and data a CPU gives the same detector.
 
     Raises:
@@ -114,7 +114,7 @@ class AttributeDetector:
         if text is not None and not 1 <= text <= MAX_TEXT:
             raise InvalidData(f"text is from 1 to {MAX_TEXT} bytes, or None; received {text!r}.")
         self.observation_space = _plain_text(observation_space)
-        space_to_json(self.observation_space)  # what cannot be saved is said before training
+        space_to_json(self.observation_space)  # raises now if it cannot be saved
         self.attribute_space = AttributeSpace(attribute_space)
         self.report: DetectorReport | None = None
         self._options = {"net_arch": list(net_arch), "text": text, "seed": seed}
@@ -144,17 +144,17 @@ class AttributeDetector:
         logger: Logger | None = None,
         **settings: Any,
     ) -> DetectorReport:
-        """Learn from labelled observations. Each call starts anew, from the first weights.
+        """Train on labelled observations. Each call starts from the initial weights.
 
         Args:
-            observations: A batch as a vector environment gives it, or a list of observations.
+            observations: A batch as from a vector environment, or a list of observations.
             attributes: ``(n, n_attributes)`` their attributes.
-            progress_bar: Whether to show a bar over the epochs.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``detector/loss`` and ``detector/held_out_loss`` every epoch.
-            settings: Fields of :class:`FitSettings`; some have defaults of their own here.
+            settings: Fields of :class:`FitSettings`; some have different defaults here.
 
         Raises:
-            InvalidAttributes: If a label is no vector of the attribute space.
+            InvalidAttributes: If a label is not a vector of the attribute space.
             InvalidData: If there are fewer than 20 labels, or not one for each observation.
         """
         chosen = FitSettings(**{"patience": 10, **settings})
@@ -207,10 +207,10 @@ class AttributeDetector:
     # --- answers ----------------------------------------------------------------------------
 
     def predict(self, observations: Any) -> IntArray:
-        """The most likely value of each attribute, ``(n, n_attributes)``.
+        """Return the most probable value of each attribute, ``(n, n_attributes)``.
 
         Args:
-            observations: A batch as a vector environment gives it, or a list of observations.
+            observations: A batch as from a vector environment, or a list of observations.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -219,10 +219,10 @@ class AttributeDetector:
         return vectors.astype(self.attribute_space.dtype)
 
     def predict_probs(self, observations: Any) -> dict[str, npt.NDArray[np.float32]]:
-        """Calibrated probabilities: attribute name → ``(n, size)``.
+        """Return calibrated probabilities: attribute name → ``(n, size)``.
 
         Args:
-            observations: A batch as a vector environment gives it, or a list of observations.
+            observations: A batch as from a vector environment, or a list of observations.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -232,7 +232,7 @@ class AttributeDetector:
         return {name: probs[:, i, :size] for i, (name, size) in enumerate(sizes)}
 
     def __call__(self, env: Any, observation: Any, /) -> IntArray:
-        """The attributes of one observation, or of a batch from a vector environment."""
+        """Return the attributes of one observation, or of a batch from a vector environment."""
         if self._is_batch(observation):
             return self.predict(observation)
         vector: IntArray = self.predict([observation])[0]
@@ -255,7 +255,7 @@ class AttributeDetector:
         return self._flat.convert(observations, batch_axes=1)
 
     def _is_batch(self, observation: Any) -> bool:
-        """Whether there is an axis before those of the space; any one part tells."""
+        """Return whether there is an axis before those of the space; one part suffices to tell."""
         path = self._flat.parts[0].path
         space: Any = self.observation_space
         for step in path:
@@ -265,7 +265,7 @@ class AttributeDetector:
     # --- files ------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the detector as one zip of JSON and safetensors, replaced only when complete.
+        """Save the detector to one zip of JSON and safetensors; a crash leaves the old file intact.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -293,16 +293,16 @@ class AttributeDetector:
         device: torch.device | str = "auto",
         max_bytes: int | None = None,
     ) -> AttributeDetector:
-        """The detector that :meth:`save` wrote.
+        """Load the detector that :meth:`save` wrote.
 
         Args:
             path: The zip.
             device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-            max_bytes: What the file may unpack to; by default 4 GiB, and less for a file that says
-                it unpacks to a hundred times its size.
+            max_bytes: Maximum number of unpacked bytes; by default 4 GiB, and less for a file that
+                unpacks to more than a hundred times its size.
 
         Raises:
-            InvalidArchive: If the file is no detector, damaged, or of a newer version.
+            InvalidArchive: If the file is not a detector, damaged, or of a newer version.
             FileNotFoundError: If there is no file.
         """
         path = Path(path)
@@ -324,7 +324,7 @@ class AttributeDetector:
 
 
 def _plain_text(space: spaces.Space[Any]) -> spaces.Space[Any]:
-    """The space with every kind of text, such as MiniGrid's missions, as Gymnasium's ``Text``."""
+    """Replace all text spaces, such as MiniGrid's missions, by Gymnasium's ``Text``."""
     if isinstance(space, spaces.Dict):
         return spaces.Dict([(key, _plain_text(part)) for key, part in space.spaces.items()])
     if isinstance(space, spaces.Tuple):

@@ -1,4 +1,4 @@
-"""Networks that read the parts of any observation, each in the way that suits it."""
+"""Encoders of the parts of any observation."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gym_attrplan.models.networks import SmallImageNet
 from gym_attrplan.wrappers.observation import GOAL_KEYS, FlatObservation
 
 MAX_SYMBOLS = 256
-"""Integers below this are symbols that stand for something in their place, above it words."""
+"""Maximum number of symbols: integers below it are symbols at a position, above it words."""
 
 _MIN_IMAGE_SIDE = 36
-_SCALE_ROWS = 1 << 17  # so many rows tell the scale of a million
+_SCALE_ROWS = 1 << 17  # rows from which mean and deviation are estimated
 
 
 class ImageEncoder(nn.Module):
-    """A large image: convolutions with batch norm and ELU, each halving the sides, down to 4 or so.
+    """Encoder of a large image: convolutions with batch norm and ELU, halving the sides to about 4.
 
     Args:
         shape: ``(height, width)`` or with channels, first or last: the shortest axis.
-        n_features: Length of the output.
-        scale: Divides the values.
+        n_features: Number of outputs.
+        scale: Divisor of the pixel values.
     """
 
     def __init__(self, shape: tuple[int, ...], n_features: int, *, scale: float = 1.0) -> None:
@@ -61,16 +61,15 @@ class ImageEncoder(nn.Module):
 
 
 class WordBag(nn.Module):
-    """Word numbers in any order, 0 for none: the rows of a table are added up.
+    """Encoder of word numbers in any order, 0 for none: the rows of a table are summed.
 
-    With ``by_place`` every place has a table of its own, which then reads symbols: bytes, RAM,
-    small counts.
+    With ``by_place`` every position has a table of its own, for symbols: bytes, RAM, small counts.
 
     Args:
         n_places: Number of words.
         n_words: Largest word number, plus 1.
-        n_features: Length of the output.
-        by_place: Whether a word means something else in another place.
+        n_features: Number of outputs.
+        by_place: Whether the meaning of a word depends on its position.
     """
 
     _offsets: torch.Tensor
@@ -86,7 +85,7 @@ class WordBag(nn.Module):
             mode="sum",
             padding_idx=None if by_place else 0,
         )
-        with torch.no_grad():  # so many rows are added up; the sum's variance stays near one
+        with torch.no_grad():  # the variance of the sum of n_places rows stays near one
             self._table.weight.mul_(n_places**-0.5)
         self.register_buffer("_offsets", torch.arange(n_places) * n_words)
 
@@ -98,7 +97,7 @@ class WordBag(nn.Module):
 
 
 class Standardizer(nn.Module):
-    """Numbers of any size, less the mean and over the deviation of the training data, in ±10."""
+    """Standardises numbers by the mean and deviation of the training data, clipped to ±10."""
 
     mean: torch.Tensor
     deviation: torch.Tensor
@@ -109,11 +108,11 @@ class Standardizer(nn.Module):
         self.register_buffer("deviation", torch.ones(n_values))
 
     def learn_scale(self, values: torch.Tensor) -> None:
-        """Take mean and deviation from ``(n, …)`` training data."""
+        """Compute mean and deviation from ``(n, …)`` training data."""
         sample = values[torch.arange(min(len(values), _SCALE_ROWS))]
         deviation, mean = torch.std_mean(sample.flatten(1).float(), dim=0, correction=0)
         self.mean.copy_(mean)
-        # A value that never changed says nothing, and must not be blown up once it does.
+        # A value that never changed carries no information, and must not be scaled up later.
         self.deviation.copy_(torch.where(deviation > 1e-8, deviation, 1.0))
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -122,18 +121,18 @@ class Standardizer(nn.Module):
 
 
 def observation_parts(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
-    """Key → space of what is seen, without the goals; of any space, or an environment's Dict."""
+    """Return key → space of the observation without goals, for any observation space."""
     if isinstance(space, spaces.Dict) and set(GOAL_KEYS) <= set(space.spaces):
         return {key: part for key, part in space.spaces.items() if key not in GOAL_KEYS}
     return FlatObservation(space).spaces
 
 
 class ObservationEncoder(nn.Module):
-    """Parts of an observation → features: an encoder for each part, side by side.
+    """Encoder of all parts of an observation, whose features are concatenated.
 
     Args:
-        parts: Key → space, as :class:`~gym_attrplan.wrappers.observation.FlatObservation` has it.
-        part_features: Length of the features of a part that is not plain numbers.
+        parts: Key → space, as from :class:`~gym_attrplan.wrappers.observation.FlatObservation`.
+        part_features: Number of features of a part that is not plain numbers.
     """
 
     def __init__(self, parts: Mapping[str, spaces.Space[Any]], part_features: int) -> None:
@@ -145,7 +144,7 @@ class ObservationEncoder(nn.Module):
         self.encoders = nn.ModuleDict(encoders)
 
     def learn_scale(self, inputs: Inputs) -> None:
-        """Let the parts made of plain numbers take their scale from the training data."""
+        """Compute the scale of parts of plain numbers from the training data."""
         for key, encoder in self.encoders.items():
             if isinstance(encoder, Standardizer):
                 encoder.learn_scale(inputs[key])
@@ -157,7 +156,7 @@ class ObservationEncoder(nn.Module):
 
 
 class ObservationNetwork(nn.Module):
-    """Parts of an observation → logits: an :class:`ObservationEncoder`, then a perceptron.
+    """Network from an observation to logits: an :class:`ObservationEncoder` and a perceptron.
 
     Args:
         parts: Key → space.
@@ -180,7 +179,7 @@ class ObservationNetwork(nn.Module):
 
 
 class _OneHot(nn.Module):
-    """Discrete, MultiDiscrete and MultiBinary values, as SB3's policies read them."""
+    """One-hot encoder of Discrete, MultiDiscrete and MultiBinary values, as in SB3's policies."""
 
     def __init__(self, space: spaces.Space[Any]) -> None:
         super().__init__()
@@ -193,7 +192,7 @@ class _OneHot(nn.Module):
 
 
 def _encoder(space: spaces.Space[Any], n_features: int) -> tuple[nn.Module, int]:
-    """The network for a part, and the length of what it gives."""
+    """Return the network for a part, and its number of outputs."""
     if not isinstance(space, spaces.Box):
         return _OneHot(space), spaces.flatdim(space)
     if _is_image(space):

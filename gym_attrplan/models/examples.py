@@ -1,4 +1,4 @@
-"""Examples: what one action did to the attributes, many times over; and rows taken by index."""
+"""Examples: the effects of single actions on the attributes; and rows taken by index."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MIN_EXAMPLES = 20
 
 
 class IndexedRows:
-    """Rows of a table, one number each: a million examples need not be a million frames.
+    """Rows of a table by index: a million examples need not be a million frames.
 
-    The table may be memory-mapped. Models that train on a GPU take the whole table there once.
+    The table may be memory-mapped. Models that train on a GPU move the whole table there once.
 
     Args:
         table: ``(n_rows, …)``.
@@ -50,32 +50,32 @@ class IndexedRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the table and the row numbers."""
+        """Number of bytes of the table and the row numbers."""
         return self._table.nbytes + self._rows.nbytes
 
     @property
     def is_finite(self) -> npt.NDArray[np.bool_]:
-        """``(n,)`` which rows hold finite numbers alone; each row of the table is read once."""
+        """Return ``(n,)`` whether each row is finite; each row of the table is read once."""
         fine: npt.NDArray[np.bool_] = _finite_rows(self._table)[self._rows.cpu().numpy()]
         return fine
 
     def to(self, device: torch.device) -> IndexedRows:
-        """The same on another device."""
+        """Return the same rows on another device."""
         return IndexedRows(self._table.to(device), self._rows.to(device))
 
 
 @dataclass(frozen=True)
 class Examples:
-    """States, what was done in them, and the attributes before and after.
+    """States, actions, and the attributes before and after.
 
     Attributes:
         observations: ``(n, …)`` rows, or key → rows; each an array, a tensor or
             :class:`IndexedRows`.
-        actions: ``(n, …)`` as the environment takes them.
+        actions: ``(n, …)`` in the environment's form.
         attributes: ``(n, n_attributes)`` before the action.
-        next_attributes: ``(n, n_attributes)`` after it.
-        next_observations: As ``observations``, after it; :class:`Trunk` and
-            :class:`NextStateModel` learn from them.
+        next_attributes: ``(n, n_attributes)`` after the action.
+        next_observations: Observations after the action, in the form of ``observations``;
+            :class:`Trunk` and :class:`NextStateModel` learn from them.
     """
 
     observations: Any
@@ -86,7 +86,7 @@ class Examples:
 
     @classmethod
     def concatenate(cls, batches: Iterable[Examples]) -> Examples:
-        """One out of many, such as a generator gives; their rows must be arrays."""
+        """Join batches, such as from a generator; their rows must be arrays."""
         parts = list(batches)
         if not parts:
             raise InvalidData("there is no batch of examples to concatenate.")
@@ -108,16 +108,16 @@ class Examples:
         return len(self.actions)
 
     def checked(self, space: AttributeSpace, layout: ActionLayout) -> Examples:
-        """Itself, if it can be learned from.
+        """Return itself after checking that models can learn from it.
 
         Args:
             space: The attributes.
-            layout: How actions are made up.
+            layout: The structure of actions.
 
         Raises:
             InvalidData: If there are fewer than 20 examples, lengths differ, a state is not finite,
-                or an action is none.
-            InvalidAttributes: If a vector is none of the space.
+                or an action is not valid.
+            InvalidAttributes: If a vector does not belong to the space.
         """
         if len(self) < MIN_EXAMPLES:
             raise InvalidData(
@@ -140,13 +140,13 @@ class Examples:
         return self
 
     def inputs(self) -> Inputs:
-        """What models read: a tensor for each part, and the attributes before and after."""
+        """Return the models' inputs: a tensor for each part, and attributes before and after."""
         parts = {key: _rows(rows) for key, rows in _keyed(self.observations).items()}
         goals = zip(GOAL_KEYS, (self.attributes, self.next_attributes), strict=True)
         return {**parts, **{key: to_tensor(vectors) for key, vectors in goals}}
 
     def next_inputs(self) -> Inputs:
-        """The observations after the actions."""
+        """Return the observations after the actions."""
         return {key: _rows(rows) for key, rows in _keyed(self.next_observations).items()}
 
 
@@ -157,7 +157,7 @@ def _keyed(rows: Any) -> Mapping[str, Any]:
 
 
 def _finite_rows(rows: Any) -> npt.NDArray[np.bool_]:
-    """``(n,)`` which rows hold finite numbers alone."""
+    """Return ``(n,)`` whether each row is finite."""
     array = rows.cpu().numpy() if isinstance(rows, torch.Tensor) else np.asarray(rows)
     if array.dtype.kind != "f":
         return np.ones(len(array), np.bool_)
@@ -170,7 +170,7 @@ def _rows(rows: Any) -> Any:
 
 
 def _shared(table: Any) -> torch.Tensor:
-    """A table as a tensor on the same memory; one that may not be written to is only read."""
+    """Return a table as a tensor on the same memory, which is only read."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         return torch.from_numpy(np.asarray(table))

@@ -1,4 +1,4 @@
-"""Supervised training: one loop with early stopping, and temperatures that make it calibrated."""
+"""Supervised training: one loop with early stopping, and temperatures for calibration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Score = Callable[[torch.Tensor, npt.NDArray[np.int64]], float]
 Array = npt.NDArray[Any]
 
 MIN_BATCHES = 32
-"""Small data are cut into at least so many batches an epoch, or too few updates are made."""
+"""Minimum number of batches per epoch, so that small data give enough updates."""
 
 _EVALUATION_BATCH = 4096
 _UNSIGNED = {2: np.int32, 4: np.int64, 8: np.int64}  # torch cannot index these unsigned types
@@ -32,15 +32,16 @@ _UNSIGNED = {2: np.int32, 4: np.int64, 8: np.int64}  # torch cannot index these 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a network is trained.
+    """Settings of the training of a network.
 
     Args:
         holdout: Share of the examples kept out of training, for early stopping and calibration.
-        max_epochs: Passes over the data at most; the learning rate rises and falls once over them.
-        batch_size: Examples per update at most; small data are cut into :data:`MIN_BATCHES`.
-        learning_rate: Highest rate of the cycle.
-        patience: Epochs without a better held-out loss before training stops.
-        weight_decay: AdamW's.
+        max_epochs: Maximum number of passes over the data; the learning rate has one cycle over
+            them.
+        batch_size: Maximum number of examples per update; small data have :data:`MIN_BATCHES`.
+        learning_rate: Maximum rate of the cycle.
+        patience: Number of epochs without a better held-out loss before training stops.
+        weight_decay: Weight decay of AdamW.
 
     Raises:
         InvalidData: If a setting is out of its range.
@@ -69,10 +70,10 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class Fit:
-    """What :func:`fit_network` did: epochs run, and how the best weights judge the held-out part.
+    """Result of :func:`fit_network`: epochs run, and the best weights' results on held-out data.
 
     ``loss`` is the held-out loss, ``rows`` the numbers of the held-out examples, ``logits`` and
-    ``targets`` the answers and truths for them.
+    ``targets`` the predictions and true answers for them.
     """
 
     epochs: int
@@ -96,24 +97,24 @@ def fit_network(
     logger: Logger | None = None,
     name: str = "model",
 ) -> Fit:
-    """Train ``network(inputs) -> logits`` and leave it with the weights best on held-out data.
+    """Train ``network(inputs) -> logits`` and keep the weights with the best held-out loss.
 
-    AdamW on a one-cycle rate, gradients clipped; on CUDA with bfloat16 and, where they fit, with
-    all examples on the device.
+    It uses AdamW with a one-cycle rate and clipped gradients. On CUDA it uses bfloat16, and keeps
+    all examples on the device if they fit.
 
     Args:
-        network: Takes a dict of tensors; its parameters say on which device.
-        inputs: Key → ``(n, …)`` tensors, or what can be indexed like them.
+        network: Takes a dict of tensors; its parameters determine the device.
+        inputs: Key → ``(n, …)`` tensors, or objects that can be indexed like them.
         targets: ``(n, …)``.
         loss: ``(logits, targets) -> mean loss``.
         settings: The hyper-parameters.
-        rng: Draws the held-out part and the order of the examples.
+        rng: Generator of the held-out part and the order of the examples.
         rows: Numbers of the examples to use; all by default.
-        score: ``(held-out logits, their rows) -> number``, the lower the better, to stop by; the
+        score: ``(held-out logits, their rows) -> number``, lower is better, for early stopping; the
             held-out loss by default.
-        progress_bar: Whether to show a bar over the epochs.
+        progress_bar: Whether to show a progress bar over the epochs.
         logger: Receives ``<name>/loss`` and ``<name>/held_out_loss`` every epoch.
-        name: Of the bar and of the logger's keys.
+        name: Name of the bar and prefix of the logger's keys.
 
     Raises:
         InvalidData: If the loss is never finite.
@@ -171,7 +172,7 @@ class _Training:
         n_held_out = min(max(1, round(settings.holdout * len(order))), len(order) - 1)
         self.held_out, self._train = order[:n_held_out], order[n_held_out:]
         self._batch_size = min(settings.batch_size, max(1, len(self._train) // MIN_BATCHES))
-        # Of two rows, one by itself would be a batch that batch norm cannot take.
+        # Batch norm cannot take a batch of one row, which a remainder of two rows might leave.
         self._batch_size = max(self._batch_size, min(16, len(self._train)))
         self._n_batches = max(1, len(self._train) // self._batch_size)
         rate = settings.learning_rate
@@ -186,7 +187,7 @@ class _Training:
         self._weights = copy.deepcopy(network.state_dict())
 
     def run_epoch(self) -> float:
-        """One pass over the training part; its mean loss."""
+        """Make one pass over the training part and return its mean loss."""
         self._network.train()
         losses = []
         rows = self._rng.permutation(self._train)[: self._n_batches * self._batch_size]
@@ -222,8 +223,8 @@ class _Training:
 
 
 def compute_logits(network: nn.Module, inputs: Inputs) -> torch.Tensor:
-    """The network's answers in float32, without gradients, in evaluation mode."""
-    if network.training:  # walking the modules costs as much as a small network's answer
+    """Return the network's outputs in float32, without gradients, in evaluation mode."""
+    if network.training:  # eval() on every call costs as much as a small network's forward pass
         network.eval()
     device = next(network.parameters()).device
     with torch.no_grad(), autocast(device):
@@ -232,7 +233,7 @@ def compute_logits(network: nn.Module, inputs: Inputs) -> torch.Tensor:
 
 
 def answer_in_batches(network: nn.Module, rows: Mapping[str, Array]) -> torch.Tensor:
-    """:func:`compute_logits` of arrays of any length ``(n, …)``; the answers are on the CPU."""
+    """Return :func:`compute_logits` of arrays of any length ``(n, …)``, on the CPU."""
     device = next(network.parameters()).device
     n_rows = len(next(iter(rows.values())))
     answers = [
@@ -246,7 +247,7 @@ def answer_in_batches(network: nn.Module, rows: Mapping[str, Array]) -> torch.Te
 
 
 def to_tensor(array: Array) -> torch.Tensor:
-    """An array as a tensor of a type that torch can index."""
+    """Convert an array to a tensor of a type that torch can index."""
     array = np.asarray(array)
     if array.dtype.kind == "u" and array.dtype.itemsize in _UNSIGNED:
         array = array.astype(_UNSIGNED[array.dtype.itemsize])
@@ -254,14 +255,14 @@ def to_tensor(array: Array) -> torch.Tensor:
 
 
 def fit_temperatures(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Temperatures ``(k,)`` by which to divide logits ``(n, k, size)`` so that they are calibrated.
+    """Return temperatures ``(k,)`` that calibrate logits ``(n, k, size)`` when they divide them.
 
-    The likelihood is smoothed as Platt's: as if each column had been wrong once more, with weight
-    ``1 / (n + 2)``, so that n right answers out of n do not count as proof.
+    The likelihood is smoothed as in Platt scaling: as if each column had one more wrong answer,
+    with weight ``1 / (n + 2)``, so that n right answers out of n do not count as proof.
 
     Args:
         logits: Of k questions; ``-inf`` marks answers that a question does not have.
-        targets: ``(n, k)`` the right answers.
+        targets: ``(n, k)`` the true answers.
     """
     logits = logits.double()
     real = logits.isfinite()
@@ -270,7 +271,7 @@ def fit_temperatures(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tenso
     right = logits.gather(2, targets.long()[..., None]).squeeze(2)
     mean = logits.masked_fill(~real, 0.0).sum(2) / real.sum(2)
     wanted = ((1.0 - doubt) * right + doubt * mean).mean(0)
-    # The loss is convex in the inverse temperature: halve an interval of its derivative's root.
+    # The loss is convex in the inverse temperature: bisect for the root of its derivative.
     low, high = torch.full_like(wanted, -5.0), torch.full_like(wanted, 5.0)
     for _ in range(50):
         middle = (low + high) / 2
@@ -283,7 +284,7 @@ def fit_temperatures(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tenso
 def calibration_error(
     confidence: torch.Tensor, correct: torch.Tensor, *, n_bins: int = 15
 ) -> float:
-    """Expected calibration error: how far confidence is from the share right, in equal bins.
+    """Return the expected calibration error: confidence against accuracy, in equal bins.
 
     Example:
         >>> calibration_error(torch.tensor([0.8, 0.8, 0.6, 0.6]), torch.tensor([1, 1, 1, 0]))
@@ -298,21 +299,21 @@ def calibration_error(
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Torch draws from ``seed`` inside, and goes on as if nothing had happened outside."""
+    """Seed torch inside the context, and restore its generator afterwards."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
 
 
 def autocast(device: torch.device) -> torch.autocast:
-    """Mixed precision where there is a GPU."""
+    """Return a context with mixed precision on a GPU."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 
 def _resident(
     inputs: Inputs, targets: torch.Tensor, device: torch.device
 ) -> tuple[Inputs, torch.Tensor]:
-    """All examples on the GPU if they take less than half of what is free there, else as given."""
+    """Move all examples to the GPU if they take less than half of its free memory."""
     if device.type != "cuda":
         return inputs, targets
     n_bytes = sum(value.nbytes for value in inputs.values())

@@ -1,4 +1,4 @@
-"""ForwardModel: what an action would do to the attributes, from the state at hand."""
+"""ForwardModel: predicts the effects of an action on the attributes from the current state."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ _CHUNK = 1 << 16  # (state, action) pairs judged at a time
 
 
 class Outcomes:
-    """What actions would do, as far as a forward model knows.
+    """Predicted outcomes of actions.
 
     Args:
-        logs: ``(n, m, n_attributes, n_values)`` calibrated logarithms of each value's chance after
-            each of m actions in n states; ``-inf`` where an attribute lacks a value.
+        logs: ``(n, m, n_attributes, n_values)`` calibrated log probabilities of each value after
+            each of m actions in n states; ``-inf`` for values that an attribute does not have.
         answers: The layout of the values.
-        dtype: Of attribute vectors.
+        dtype: Type of attribute vectors.
     """
 
     def __init__(self, logs: torch.Tensor, answers: AttributeLogits, dtype: Any) -> None:
         self._logs, self._answers = logs, answers
         best = logs.max(-1)
         self.vectors: IntArray = best.indices.cpu().numpy().astype(dtype)
-        """``(n, m, n_attributes)`` the most likely outcomes."""
+        """``(n, m, n_attributes)`` the most probable outcomes."""
         self.probs: npt.NDArray[np.float32] = best.values.sum(-1).exp().cpu().numpy()
-        """``(n, m)`` how likely they are."""
+        """``(n, m)`` their probabilities."""
 
     def chances(self, goals: IntArray) -> npt.NDArray[np.float32]:
-        """``(n, m, k)`` logarithms of the chances to meet goals ``(n, k, …)``; -1 is free."""
+        """Return ``(n, m, k)`` log probabilities of meeting goals ``(n, k, …)``; -1 is free."""
         named = self._answers.one_hot(to_tensor(goals).to(self._logs.device))
         logs = self._answers.flat(self._logs) @ named.transpose(1, 2)
         return np.asarray(logs.cpu().numpy())
 
     def worth(self, pairs: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
-        """``(n, m)`` what all that may happen is worth on average.
+        """Return ``(n, m)`` expected bonuses of the outcomes.
 
         Args:
-            pairs: ``(n_logits, n_logits)`` what each pair of values is worth, laid out as in
-                :meth:`AttributeLogits.one_hot`; worths add up over all pairs, of which a value and
-                itself is one.
+            pairs: ``(n_logits, n_logits)`` bonus of each pair of values, laid out as in
+                :meth:`AttributeLogits.one_hot`; bonuses add up over all pairs, including each
+                value with itself.
         """
         table = torch.as_tensor(pairs).float().to(self._logs.device)
         shares = self._answers.flat(self._logs).exp()
@@ -74,12 +74,12 @@ class Outcomes:
 
 
 class ForwardHead(nn.Module):
-    """Features, the attributes now and an action → logits of the attributes afterwards.
+    """Network head: features, current attributes and an action → logits of the next attributes.
 
     Args:
-        n_features: Length of the features.
+        n_features: Number of features.
         space: The attributes.
-        layout: How actions are made up.
+        layout: The structure of actions.
         net_arch: Sizes of the hidden layers.
     """
 
@@ -100,14 +100,14 @@ class ForwardHead(nn.Module):
         self.from_action = nn.Linear(layout.n_inputs, width)
         layers = create_mlp(width, self.answers.n_logits, list(rest), nn.ELU)
         self.layers = nn.Sequential(nn.ELU(), *layers)
-        # Most attributes stay as they are: the network only has to say which do not.
+        # Most attributes keep their values: the network only has to predict the changes.
         self.inertia = nn.Parameter(torch.tensor(2.0))
         self.register_buffer("temperatures", torch.ones(len(space)))
 
     def forward(
         self, features: torch.Tensor, attributes: torch.Tensor, actions: torch.Tensor
     ) -> torch.Tensor:
-        """``(n, …)`` each → ``(n, n_logits)``; actions as a model has them."""
+        """``(n, …)`` each → ``(n, n_logits)``; actions in the models' form."""
         now = self.answers.one_hot(attributes)
         hidden = self.from_state(torch.cat([features, now], dim=1))
         hidden = hidden + self.from_action(self._layout.encode(actions))
@@ -117,9 +117,9 @@ class ForwardHead(nn.Module):
 
 @dataclass(frozen=True)
 class ForwardReport:
-    """How a forward model was trained, and how it does on held-out examples.
+    """Training report of a forward model, with its error on held-out examples.
 
-    ``error`` is the share of them with any attribute foreseen wrongly.
+    ``error`` is the share of examples with any wrong attribute.
     """
 
     n_examples: int
@@ -129,11 +129,11 @@ class ForwardReport:
 
 
 class ForwardModel(SingleActionModel):
-    """(s, a) → ρ': judges the first edge from the state at hand, and knows edges never seen.
+    """(s, a) → ρ': predicts the first edge from the current state, and edges never seen.
 
-    For environments where one action makes one transition. The table of counts knows averages;
-    this model knows what each action would do here; weights shared over states and actions let it
-    predict transitions that were never tried.
+    It is for environments in which one action makes one transition. The table of counts has only
+    averages over states; this model predicts the effect of each action in a state. Weights shared
+    over states and actions let it predict transitions that were never tried.
 
     Takes the arguments of :class:`SingleActionModel`.
 
@@ -152,7 +152,7 @@ class ForwardModel(SingleActionModel):
     head: ForwardHead
 
     def make_head(self, n_features: int, **options: Any) -> ForwardHead:
-        """What foresees the attributes."""
+        """Return the head, which predicts the attributes."""
         return ForwardHead(n_features, self.attribute_space, self.layout, **options)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -169,11 +169,11 @@ class ForwardModel(SingleActionModel):
         logger: Logger | None = None,
         **settings: Any,
     ) -> ForwardReport:
-        """Learn from examples. Each call starts anew, from the first weights.
+        """Train on examples. Each call starts from the initial weights.
 
         Args:
-            examples: What actions did.
-            progress_bar: Whether to show a bar over the epochs.
+            examples: The effects of actions.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``forward/loss`` and ``forward/held_out_loss`` every epoch.
             settings: Fields of :class:`FitSettings`.
 
@@ -201,11 +201,11 @@ class ForwardModel(SingleActionModel):
         return ForwardReport(len(examples), fit.epochs, fit.loss, error)
 
     def foresee(self, observations: Mapping[str, Array], actions: Array) -> Outcomes:
-        """What several actions would do in each state.
+        """Predict the outcomes of several actions in each state.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal``.
-            actions: ``(n, m, …)`` as a model has them, or ``(m, …)``: the same for every state.
+            actions: ``(n, m, …)`` in the models' form, or ``(m, …)`` for all states.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -225,7 +225,7 @@ class ForwardModel(SingleActionModel):
         return Outcomes(torch.cat(parts), self.head.answers, self.attribute_space.dtype)
 
     def _judge(self, rows: Inputs, now: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """``(n, …)`` states and ``(n, m, …)`` actions → ``(n, m, n_logits)``; states seen once."""
+        """``(n, …)`` states, ``(n, m, …)`` actions → ``(n, m, n_logits)``; encode states once."""
         n, n_actions, _ = actions.shape
         self.eval()
         with torch.no_grad(), autocast(now.device):

@@ -1,4 +1,4 @@
-"""InverseModel: which action leads from a state to a neighbouring attribute vector."""
+"""InverseModel: predicts the action that leads from a state to a neighbouring description."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Judge = Callable[[npt.NDArray[np.int64], Array], npt.NDArray[np.bool_]]
 
 
 class InverseHead(nn.Module):
-    """Features and the change wanted → a distribution over actions.
+    """Network head: features and the desired change → a distribution over actions.
 
     Args:
-        n_features: Length of the features.
+        n_features: Number of features.
         space: The attributes.
-        layout: How actions are made up.
+        layout: The structure of actions.
         net_arch: Sizes of the hidden layers.
     """
 
@@ -63,10 +63,10 @@ class InverseHead(nn.Module):
 
 @dataclass(frozen=True)
 class InverseReport:
-    """How an inverse model was trained; ``loss`` and ``success`` are those of held-out examples.
+    """Training report of an inverse model; ``loss`` and ``success`` are on held-out examples.
 
-    ``success`` is what the judge says of the most likely actions, or without one the share of them
-    that equal the action taken: a lower bound, since another action may do as well.
+    ``success`` is the success rate of the most probable actions by the judge. Without a judge it is
+    the share of them that equal the action taken: a lower bound, since others may work too.
     """
 
     n_examples: int
@@ -76,12 +76,12 @@ class InverseReport:
 
 
 class InverseModel(SingleActionModel):
-    """π(s, ρ') by supervision: trained on what actions did, asked which one does what is wanted.
+    """π(s, ρ') by supervision: trained on the effects of actions, it predicts the action to take.
 
-    For environments where one action makes one transition. Images pass convolutions (five for 128
-    pixels, as in the paper) and a layer, the goal a layer, both together two more; ELU throughout.
-    ``Discrete`` actions get a softmax, numbers in a ``Box`` a mixture density, and a box whose
-    first numbers are scores of a choice both.
+    It is for environments in which one action makes one transition. Images pass convolutions (five
+    for 128 pixels, as in the paper) and a layer, the goal a layer, both together two more; ELU
+    throughout. ``Discrete`` actions get a softmax, numbers in a ``Box`` a mixture density, and a
+    box whose first numbers are scores of a choice both.
 
     Takes the arguments of :class:`SingleActionModel`.
 
@@ -102,7 +102,7 @@ class InverseModel(SingleActionModel):
     head: InverseHead
 
     def make_head(self, n_features: int, **options: Any) -> InverseHead:
-        """What names the actions."""
+        """Return the head, which predicts the actions."""
         return InverseHead(n_features, self.attribute_space, self.layout, **options)
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -119,15 +119,15 @@ class InverseModel(SingleActionModel):
         logger: Logger | None = None,
         **settings: Any,
     ) -> InverseReport:
-        """Learn from examples; those that left the attributes as they were teach nothing.
+        """Train on examples; those without a change of attributes are not used.
 
-        Each call starts anew, from the first weights.
+        Each call starts from the initial weights.
 
         Args:
-            examples: What actions did.
-            judge: ``(example numbers, actions) -> reached``, where a simulator can tell; early
-                stopping then goes by success instead of likelihood.
-            progress_bar: Whether to show a bar over the epochs.
+            examples: The effects of actions.
+            judge: ``(example numbers, actions) -> reached``, if a simulator can tell; early
+                stopping then uses success instead of likelihood.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``inverse/loss`` and ``inverse/held_out_loss`` every epoch.
             settings: Fields of :class:`FitSettings`.
 
@@ -172,11 +172,11 @@ class InverseModel(SingleActionModel):
     def predict(
         self, observations: Mapping[str, Array], *, deterministic: bool = True
     ) -> npt.NDArray[Any]:
-        """Actions ``(n, …)`` as the environment takes them.
+        """Return actions ``(n, …)`` in the environment's form.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal`` and ``desired_goal``.
-            deterministic: Whether to take the most likely actions, or to sample.
+            deterministic: Whether to take the most probable actions, or to sample.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -186,7 +186,7 @@ class InverseModel(SingleActionModel):
         return self.layout.to_env(actions.numpy())
 
     def distribution(self, observations: Mapping[str, Array]) -> ActionDistribution:
-        """The distribution over actions for each row, on the CPU.
+        """Return the distribution over actions for each row, on the CPU.
 
         Raises:
             NotFitted: Before :meth:`fit`.

@@ -1,4 +1,4 @@
-"""Feature extractors for SB3 policies: what is seen, and the change of attributes wanted."""
+"""Feature extractors for SB3 policies, which combine the observation and the desired change."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Observations = dict[str, torch.Tensor]
 
 
 class GoalFusion(nn.Module):
-    """Goals → one-hot words: the current values, the wanted ones, and those wanted *and different*.
+    """Encoder of goals as one-hot words: current values, wanted values, and those that *differ*.
 
-    Comparing two vectors is hard for a small network and trivial here; handing a policy the
-    change wanted more than doubles the hops it learns in the same number of steps. Free
+    Comparing two vectors is hard for a small network and trivial here. A policy that gets the
+    desired change learns more than twice as many hops in the same number of steps. Free
     attributes are zeros.
 
     Args:
@@ -50,14 +50,14 @@ class GoalFusion(nn.Module):
 
 
 class SmallImageNet(nn.Module):
-    """A small image, of pixels or of symbols such as MiniGrid's, ``(n, height, width, channels)``.
+    """Encoder of a small image of pixels or symbols, ``(n, height, width, channels)``.
 
     Every value is looked up in a table of its channel: symbols have no order that a convolution
     over raw numbers could use.
 
     Args:
         shape: ``(height, width, channels)``.
-        n_features: Length of the output.
+        n_features: Number of outputs.
     """
 
     N_VALUES = 256
@@ -87,15 +87,15 @@ class SmallImageNet(nn.Module):
 
 
 class SymbolView(nn.Module):
-    """A small grid of symbols, such as MiniGrid's view, ``(n, height, width, channels)``.
+    """Encoder of a small grid of symbols, such as MiniGrid's view.
 
-    What stands in a cell is the sum of a table's rows, one for each channel's value; one layer then
-    reads all cells, each in its place. For a view of 7×7 that is a tenth of the multiplications of
-    :class:`SmallImageNet`: a policy reads every observation several times.
+    A cell is encoded as the sum of table rows, one for each channel's value. One layer then
+    reads all cells by position. For a view of 7×7 that takes a tenth of the multiplications of
+    :class:`SmallImageNet`, which matters since a policy reads every observation several times.
 
     Args:
         shape: ``(height, width, channels)``.
-        n_features: Length of the output.
+        n_features: Number of outputs.
         n_codes: Length of a table's row.
     """
 
@@ -118,8 +118,8 @@ class SymbolView(nn.Module):
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         """``(…, channels)`` → ``(…, n_codes)``, the sums of the words' rows.
 
-        Few different words are looked up by a product of matrices, whose derivative is one, too:
-        that of a look-up adds up the rows one by one, and would take a third of the training.
+        If there are few different words, a matrix product replaces the look-up. The gradient of a
+        look-up adds the rows one by one, which would take a third of the training time.
         """
         seen = torch.bincount(words.flatten(), minlength=len(self._table.weight)) > 0
         used = seen.nonzero()[:, 0]
@@ -132,13 +132,13 @@ class SymbolView(nn.Module):
 
 
 class RunningNorm(nn.Module):
-    """Numbers of any scale → flat numbers of about one, by the mean and spread of all seen so far.
+    """Normalises numbers by the running mean and deviation of all training data so far.
 
-    They are gathered while training, and saved and loaded with the weights. SB3's target networks
-    follow them, as those of a batch norm: what is named ``running_`` is handed on.
+    The statistics are updated in training, and saved and loaded with the weights. SB3 copies
+    buffers named ``running_`` to its target networks, as for batch norm.
 
     Args:
-        n_numbers: Numbers of an observation.
+        n_numbers: Number of values of an observation.
 
     Example:
         >>> norm = RunningNorm(1)
@@ -168,7 +168,7 @@ class RunningNorm(nn.Module):
         return scaled.clamp(-self.LARGEST, self.LARGEST)
 
     def _gather(self, numbers: torch.Tensor) -> None:
-        """Take a batch into mean and variance, which are those of all batches together."""
+        """Update mean and variance with a batch, to those of all batches together."""
         total = self.running_count + len(numbers)
         share = len(numbers) / total
         mean, var = numbers.mean(dim=0), numbers.var(dim=0, correction=0)
@@ -179,18 +179,18 @@ class RunningNorm(nn.Module):
 
 
 class GoalFusionExtractor(BaseFeaturesExtractor):
-    """The features extractor for attribute environments, to be given to any SB3 algorithm.
+    """Features extractor for attribute environments, for any SB3 algorithm.
 
     ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class":
     GoalFusionExtractor})``
 
     Goals go through :class:`GoalFusion`, small images through :class:`SymbolView`, large ones
     through SB3's ``NatureCNN``, numbers through :class:`RunningNorm`; everything else is flattened
-    as SB3 does.
+    as in SB3.
 
     Args:
         observation_space: The ``Dict`` space of an attribute environment.
-        image_features: Length of each image's features.
+        image_features: Number of features of each image.
 
     Raises:
         InvalidEnvironment: If the space has no goal keys.
@@ -223,20 +223,20 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
 
 
 class WordsExtractor(BaseFeaturesExtractor):
-    """The features extractor for observations of words: an embedding bag that also reads the goal.
+    """Features extractor for word observations: an embedding bag that also reads the goal.
 
     ``PPO("MultiInputPolicy", env, policy_kwargs={"features_extractor_class": WordsExtractor})``
 
     Each word number of the observation has a row in the table, and so has each value of each
-    attribute: a goal's value is a word while the attribute does not have it. With ``pairs``, an
-    observation's word *together with* an attribute that must change is a word too, so that what
-    stands where and what is wanted of it need not be brought together by the layers above, which
-    learn it slowly. The rows of all words are added up; no multi-hot vector is ever built.
+    attribute: a goal's value is a word while the attribute differs from it. With ``pairs``, an
+    observation's word *together with* an attribute that must change is a word too. The layers above
+    then need not learn to combine positions and goals, which they do slowly. The rows of all words
+    are summed; no multi-hot vector is built.
 
     Args:
         observation_space: The ``Dict`` space of an attribute environment whose ``observation``
             holds word numbers, 0 for none; its upper bound is the largest number.
-        n_features: Length of a row, and so of the output.
+        n_features: Length of a row, and so the number of outputs.
         pairs: Whether words are also paired with the attributes that must change.
 
     Raises:
@@ -261,7 +261,7 @@ class WordsExtractor(BaseFeaturesExtractor):
         first = 1 + n_words + np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self.register_buffer("_first", torch.as_tensor(first, dtype=torch.int32))
         self.register_buffer("_columns", torch.arange(len(sizes), dtype=torch.int32))
-        # So many rows are added up; this keeps the sum's variance at about one.
+        # The variance of the sum of all rows stays near one.
         scale = (words.shape[0] + len(sizes)) ** -0.5
         self.bag = _bag(1 + n_words + int(sizes.sum()), n_features, scale, padding_idx=0)
         self.pair_bag = _bag((1 + n_words) * len(sizes), n_features, scale) if pairs else None
@@ -269,7 +269,7 @@ class WordsExtractor(BaseFeaturesExtractor):
 
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, n_features)``."""
-        # SB3 turns whole numbers into floats; up to 2 ** 24 they come back exactly.
+        # SB3 turns integers into floats; up to 2 ** 24 they convert back exactly.
         words, changes = observations["observation"].int(), self.goal_words(observations)
         features: torch.Tensor = self.bag(torch.cat([words, changes], dim=1)) + self.bias
         if self.pair_bag is not None:
@@ -279,14 +279,14 @@ class WordsExtractor(BaseFeaturesExtractor):
     def _pairs(
         self, words: torch.Tensor, changes: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The numbers of all pairs, one sample after another, and where each sample's begin."""
+        """Return the numbers of all pairs, sample by sample, and the offsets of samples."""
         said = (words > 0).unsqueeze(2) & (changes > 0).unsqueeze(1)
         numbers = words.unsqueeze(2) * len(self._columns) + self._columns  # type: ignore[arg-type]
         n_pairs = said.sum((1, 2), dtype=torch.int32)
         return numbers[said], torch.cumsum(n_pairs, 0, dtype=torch.int32) - n_pairs
 
     def goal_words(self, observations: Observations) -> torch.Tensor:
-        """``(n, n_attributes)`` a word for each attribute that must change, 0 for the others."""
+        """Return ``(n, n_attributes)`` words of attributes that must change, 0 for the others."""
         achieved = observations["achieved_goal"].int()
         desired = observations["desired_goal"].int()
         changes = (desired >= 0) & (desired != achieved)
@@ -301,7 +301,7 @@ def _bag(n_rows: int, n_features: int, scale: float, **options: Any) -> nn.Embed
 
 
 def holds_words(space: spaces.Space[Any] | None) -> bool:
-    """Whether an observation is a list of word numbers, 0 for none."""
+    """Return whether an observation is a list of word numbers, 0 for none."""
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
         return False
     return bool(np.issubdtype(space.dtype, np.integer) and (space.low == 0).all())

@@ -1,4 +1,4 @@
-"""NextStateModel: what would be seen after an action, where observations are plain numbers."""
+"""NextStateModel: predicts the next observation, if observations are plain numbers."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 
 class NextStateHead(nn.Module):
-    """Numbers, an action and the attributes before and after it → how far the numbers move.
+    """Network head: numbers, an action, attributes before and after → changes of the numbers.
 
     Args:
-        n_features: How many numbers, in deviations from their mean.
+        n_features: Number of values, standardised.
         answers: The layout of the attributes' values.
-        layout: How actions are made up.
+        layout: The structure of actions.
         net_arch: Sizes of the hidden layers.
     """
 
@@ -59,19 +59,19 @@ class NextStateHead(nn.Module):
         after: torch.Tensor,
         actions: torch.Tensor,
     ) -> torch.Tensor:
-        """``(n, …)`` each → ``(n, n_features)``; actions as a model has them."""
+        """``(n, …)`` each → ``(n, n_features)``; actions in the models' form."""
         parts = [self.answers.one_hot(before), self.answers.one_hot(after)]
         inputs = torch.cat([features, *parts, self._layout.encode(actions)], dim=1)
         gates, values = self.layers(inputs).chunk(2, dim=1)
-        # Most numbers stay as they are: the network says which do not, and where those go.
+        # Most numbers keep their values: the gates select those that change.
         moves: torch.Tensor = gates.sigmoid() * (values - features)
         return moves
 
 
 class NextStateModel(SingleActionModel):
-    """(s, a, ρ') → s': with a forward model's word on attributes, a way to imagine several actions.
+    """(s, a, ρ') → s': together with a forward model, it predicts sequences of actions.
 
-    Of what happens by chance it foresees the mean. Takes the arguments of
+    For random outcomes it predicts the mean. It takes the arguments of
     :class:`SingleActionModel`.
 
     Example:
@@ -92,14 +92,14 @@ class NextStateModel(SingleActionModel):
 
     @staticmethod
     def suits(parts: Mapping[str, spaces.Space[Any]]) -> bool:
-        """Whether all parts of an observation are numbers of any size."""
+        """Return whether all parts of an observation are numbers of any size."""
         return all(
             isinstance(part, spaces.Box) and len(part.shape) == 1 and part.dtype.kind == "f"
             for part in parts.values()
         )
 
     def make_head(self, n_features: int, **options: Any) -> NextStateHead:
-        """What foresees the numbers."""
+        """Return the head, which predicts the numbers."""
         answers = AttributeLogits(self.attribute_space.sizes)
         return NextStateHead(n_features, answers, self.layout, **options)
 
@@ -117,11 +117,11 @@ class NextStateModel(SingleActionModel):
         logger: Logger | None = None,
         **settings: Any,
     ) -> None:
-        """Learn from examples. Each call starts anew, from the first weights.
+        """Train on examples. Each call starts from the initial weights.
 
         Args:
-            examples: What actions did, with ``next_observations``.
-            progress_bar: Whether to show a bar over the epochs.
+            examples: The effects of actions, with ``next_observations``.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``next_state/loss`` and ``next_state/held_out_loss`` every epoch.
             settings: Fields of :class:`FitSettings`.
 
@@ -149,12 +149,12 @@ class NextStateModel(SingleActionModel):
         self.n_examples.fill_(len(examples))
 
     def imagine(self, observations: Mapping[str, Array], actions: Array) -> dict[str, Array]:
-        """What would be seen after ``(n, …)`` actions, as a model has them: key → ``(n, …)``.
+        """Predict the observations after ``(n, …)`` actions: key → ``(n, …)``.
 
         Args:
             observations: Key → ``(n, …)`` rows with ``achieved_goal`` and, for the attributes after
                 the action, ``desired_goal``.
-            actions: One for each row.
+            actions: One for each row, in the models' form.
 
         Raises:
             NotFitted: Before :meth:`fit`.

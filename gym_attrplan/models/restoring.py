@@ -1,4 +1,4 @@
-"""What a file says, held to what it is restored into: sizes before building, weights after it."""
+"""Checks of saved data: sizes before a model is built, weights afterwards."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from gym_attrplan.error import InvalidArchive
 T = TypeVar("T")
 
 _OVERHEAD = 1024
-"""Bytes that a tensor and its module count for beside their contents: many small ones are slow."""
+"""Number of bytes added for each tensor and its module: many small ones are slow."""
 
 
 @contextmanager
 def no_larger_than(tensors: Mapping[str, torch.Tensor]) -> Iterator[None]:
-    """A block that builds networks, stopped as soon as they outgrow the weights to be restored.
+    """Context for building networks that fails if they outgrow the weights to be restored.
 
-    A file that asks for a layer of a billion units would have to hold its weights. What is built
-    may be four times as large, which leaves room for parts that are made and thrown away.
+    A file that asks for a layer of a billion units must contain its weights. The networks may be
+    four times as large, which leaves room for temporary parts.
 
     Args:
-        tensors: The weights that the file holds.
+        tensors: The weights in the file.
 
     Raises:
-        InvalidArchive: When a layer is made that the weights cannot be for; before its memory is
+        InvalidArchive: When a layer is too large for the weights; before its memory is
             written to.
     """
     left = 2**20 + 4 * sum(tensor.nbytes + _OVERHEAD for tensor in tensors.values())
@@ -53,12 +53,12 @@ def no_larger_than(tensors: Mapping[str, torch.Tensor]) -> Iterator[None]:
 
 
 def check_weights(own: Any, given: Any, name: str = "weights") -> None:
-    """Hold nested weights to those of a model that was just built.
+    """Check nested weights against those of a newly built model.
 
     Args:
-        own: What the model has: dicts, lists, tensors and plain values.
-        given: What it is to get.
-        name: Where, for the message.
+        own: The model's weights: dicts, lists, tensors and plain values.
+        given: The weights to restore.
+        name: Path of the weights, for the message.
 
     Raises:
         InvalidArchive: If names, lengths, shapes or types differ.
@@ -79,16 +79,16 @@ def check_weights(own: Any, given: Any, name: str = "weights") -> None:
 
 
 def check_optimizer(own: optim.Optimizer, given: Any, name: str) -> None:
-    """Hold the state of an optimizer to the parameters of one that was just built.
+    """Check the state of an optimizer against the parameters of a newly built one.
 
     Raises:
-        InvalidArchive: If it is of other parameters.
+        InvalidArchive: If it belongs to other parameters.
     """
     _check(isinstance(given, Mapping) and set(given) == {"state", "param_groups"}, name)
     groups, theirs = own.state_dict()["param_groups"], given["param_groups"]
     _check(isinstance(theirs, list) and len(theirs) == len(groups), f"{name} has other groups")
     for group, other in zip(groups, theirs, strict=True):
-        _check(isinstance(other, Mapping), f"{name} has a group that is none")
+        _check(isinstance(other, Mapping), f"{name} has an invalid group")
         _check(group["params"] == other.get("params"), f"{name} has other parameters")
         for key in set(group) & set(other):  # other versions of torch have other settings
             check_weights(group[key], other[key], f"{name}/{key}")
@@ -103,7 +103,7 @@ def check_optimizer(own: optim.Optimizer, given: Any, name: str) -> None:
 
 
 def _is_state(key: Any, value: Any, parameter: torch.Tensor) -> bool:
-    """Whether an optimizer may remember this of a parameter."""
+    """Return whether a value can be an optimizer's state of a parameter."""
     if not isinstance(value, torch.Tensor):
         return isinstance(key, str) and not isinstance(value, bool) and _same_kind(0.0, value)
     if value.shape == torch.Size():
@@ -121,7 +121,7 @@ def _layout(tensor: torch.Tensor) -> tuple[tuple[int, ...], torch.dtype]:
 
 
 def _same_kind(own: Any, given: Any) -> bool:
-    """Whether a plain value may stand for another: a number for a number, a switch for a switch."""
+    """Return whether a plain value may replace another: a number a number, a bool a bool."""
     if own is None or isinstance(own, bool):
         return given is None or isinstance(given, bool)
     if isinstance(own, (int, float)):
@@ -135,7 +135,7 @@ def _check(holds: bool, what: str) -> None:
 
 
 def typed(kind: type[T], data: Mapping[str, Any]) -> T:
-    """A dataclass of what a JSON object holds, each value of its field's type.
+    """Convert a JSON object to a dataclass, checking the type of each field.
 
     Raises:
         InvalidArchive: If a field is unknown or of another type.
@@ -151,7 +151,7 @@ def typed(kind: type[T], data: Mapping[str, Any]) -> T:
 
 
 def is_a(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type; whole numbers are numbers too.
+    """Return whether a value has an annotated type; integers count as floats too.
 
     Example:
         >>> is_a({"a": 1}, dict[str, float]), is_a("a", int | None), is_a("a", Literal["a", "b"])
@@ -178,10 +178,10 @@ def is_a(value: Any, hint: Any) -> bool:
 
 
 def whole_number(value: Any, *, least: int = 0, most: int = 2**63 - 1) -> int:
-    """A whole number of a file, within bounds.
+    """Return an integer of a file, checked against bounds.
 
     Raises:
-        InvalidArchive: If it is none.
+        InvalidArchive: If it is not such an integer.
     """
     if type(value) is not int or not least <= value <= most:
         raise InvalidArchive(f"from {least} to {most} is expected; received {value!r:.100}.")

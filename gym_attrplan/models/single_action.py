@@ -1,4 +1,4 @@
-"""SingleActionModel: what the models of what one action does have in common."""
+"""SingleActionModel: base class of models of single actions."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from gym_attrplan.models.fitting import Array, Inputs, seeded
 
 
 class SingleActionModel(nn.Module, ABC):
-    """A network over observations, for environments where one action makes one transition.
+    """Network over observations, for environments in which one action makes one transition.
 
-    A subclass gives :meth:`make_head` and says what is asked of it. Everything learned is in
+    A subclass defines :meth:`make_head`, ``forward`` and ``fit``. Everything learned is in
     ``state_dict()``.
 
     Args:
         observation_space: Of one environment, with or without the goal keys.
         action_space: ``Discrete`` or a bounded ``Box``.
-        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
-        action_choices: How many numbers at the front of a box are scores of choices.
-        n_features: Length of the features of images and words.
+        attribute_space: The attributes, or the arguments of an :class:`AttributeSpace`.
+        action_choices: Number of choice scores at the front of a ``Box`` action.
+        n_features: Number of features of images and words.
         net_arch: Sizes of the last hidden layers; None for the model's own.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of examples.
+        seed: Seed of the initial weights, the held-out part and the order of examples.
 
     Raises:
-        InvalidEnvironment: If the action space is another.
+        InvalidEnvironment: If the action space is another one.
     """
 
     n_examples: torch.Tensor
@@ -70,7 +70,7 @@ class SingleActionModel(nn.Module, ABC):
 
     @abstractmethod
     def make_head(self, n_features: int, **options: Any) -> Any:
-        """The last layers, on so many features."""
+        """Return the last layers, with ``n_features`` inputs."""
 
     @property
     def is_fitted(self) -> bool:
@@ -78,12 +78,12 @@ class SingleActionModel(nn.Module, ABC):
         return bool(self.n_examples)
 
     def check(self, examples: Examples) -> None:
-        """Hold examples to what the model can learn from.
+        """Check that the model can learn from the examples.
 
         Raises:
             InvalidData: If there are too few, lengths or shapes differ, a state is not finite, or
-                an action is none of the environment's.
-            InvalidAttributes: If a vector is none of the attribute space.
+                an action does not belong to the environment.
+            InvalidAttributes: If a vector does not belong to the attribute space.
         """
         examples.checked(self.attribute_space, self.layout)
         self._check_rows("observations", examples.observations)
@@ -102,7 +102,7 @@ class SingleActionModel(nn.Module, ABC):
                 )
 
     def _begin_fit(self, examples: Examples) -> Inputs:
-        """Start from the first weights; what the examples show.
+        """Reset to the initial weights, and return the inputs of the examples.
 
         Raises:
             InvalidData: If they cannot be learned from.
@@ -114,10 +114,10 @@ class SingleActionModel(nn.Module, ABC):
         return inputs
 
     def _rows(self, observations: Mapping[str, Array], *others: str) -> dict[str, Array]:
-        """The parts that the model reads, and others.
+        """Return the parts that the model reads, and others.
 
         Raises:
-            NotFitted: If the model knows nothing yet.
+            NotFitted: If the model is not trained yet.
         """
         if not self.is_fitted:
             name = type(self).__name__

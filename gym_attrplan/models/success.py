@@ -1,4 +1,4 @@
-"""SuccessModel: how likely the hop policy is to reach a neighbour from the state it is in."""
+"""SuccessModel: probability that the hop policy reaches a neighbour from the current state."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from gym_attrplan.models.fitting import (
 from gym_attrplan.models.networks import GoalFusionExtractor
 
 MIN_EXAMPLES = 50
-"""With fewer attempts no network is trained."""
+"""Minimum number of attempts with which a network is trained."""
 
 
 @dataclass(frozen=True)
 class SuccessReport:
-    """How a :class:`SuccessModel` was trained, and how it does on attempts it was not shown.
+    """Training report of a :class:`SuccessModel`, with its errors on held-out attempts.
 
-    ``trained`` is False where the data told no states apart and the share of successes is all
-    that is known; the figures for held-out attempts are then NaN. The calibration errors are those
-    before and after the temperature was set on the same held-out attempts.
+    ``trained`` is False if the data could not distinguish states, so that only the share of
+    successes is known; the figures for held-out attempts are then NaN. The calibration errors are
+    measured before and after the temperature was fitted to the same held-out attempts.
     """
 
     trained: bool
@@ -63,21 +63,21 @@ class SuccessReport:
 
 
 class SuccessModel(nn.Module):
-    """q(s, ρ'): the probability that the hop policy, in state s and told to, reaches neighbour ρ'.
+    """q(s, ρ'): the probability that the hop policy, in state s, reaches neighbour ρ'.
 
-    The table of edges only knows averages over states with equal attributes; this model sees the
+    The table of edges has only averages over states with equal attributes; this model sees the
     state. It learns from the policy's own attempts: the observation at the start of each, with the
-    neighbour tried for as ``desired_goal``, and whether it was reached.
+    target as ``desired_goal``, and whether it was reached.
 
-    :meth:`fit` may be called again and again as the policy improves. Each call starts from the
-    same first weights: a model that went on from its last ones would have trained on attempts
-    that are now held out, and would find itself better than it is.
+    :meth:`fit` can be called again as the policy improves. Each call starts from the same initial
+    weights. A model that continued from its last weights would already have trained on attempts
+    that are now held out, and would overestimate itself.
 
-    Where attempts cannot tell states apart the model does not pretend to: if all of them came out
-    alike, or there are fewer than :data:`MIN_EXAMPLES` and no earlier training, :meth:`predict`
-    gives the smoothed success rate ``(successes + 1) / (attempts + 2)`` for every state. Fewer
-    than :data:`MIN_EXAMPLES` after a training leave the model as it was. Everything learned,
-    calibration included, is in ``state_dict()``.
+    If the attempts cannot distinguish states, because all had the same result or there are fewer
+    than :data:`MIN_EXAMPLES` and no earlier training, :meth:`predict` gives the smoothed success
+    rate ``(successes + 1) / (attempts + 2)`` for every state. Fewer than :data:`MIN_EXAMPLES`
+    after a training leave the model unchanged. Everything learned, including the calibration, is in
+    ``state_dict()``.
 
     Args:
         observation_space: The flat ``Dict`` space of an attribute environment. Images may have
@@ -86,8 +86,8 @@ class SuccessModel(nn.Module):
         features_extractor_kwargs: Its keyword arguments.
         net_arch: Sizes of the hidden layers on top.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of examples; with the same
-            seed and data a CPU gives the same model.
+        seed: Seed of the initial weights, the held-out part and the order of examples; with the
+            same seed and data a CPU gives the same model.
 
     Raises:
         InvalidEnvironment: If the space is not that of an attribute environment.
@@ -131,19 +131,19 @@ class SuccessModel(nn.Module):
                 *create_mlp(self.extractor.features_dim, 1, list(net_arch), nn.ReLU)
             )
         self.register_buffer("inverse_temperature", torch.ones(()))
-        # The answer while no network is trained; NaN before the first fit, -1 once one is.
+        # The prediction while no network is trained; NaN before the first fit, -1 once one is.
         self.register_buffer("base_rate", torch.full((), torch.nan))
         self._initial = copy.deepcopy(self.state_dict())
         self.to(get_device(device))
 
     @property
     def is_fitted(self) -> bool:
-        """Whether :meth:`predict` has an answer."""
+        """Whether :meth:`predict` can be called."""
         return not bool(self.base_rate.isnan())
 
     @property
     def is_trained(self) -> bool:
-        """Whether the answer depends on the state."""
+        """Whether the prediction depends on the state."""
         return bool(self.base_rate == -1.0)
 
     def forward(self, observations: Inputs) -> torch.Tensor:
@@ -161,14 +161,14 @@ class SuccessModel(nn.Module):
         logger: Logger | None = None,
         **settings: Any,
     ) -> SuccessReport:
-        """Learn from attempts.
+        """Train on attempts.
 
         Args:
             observations: Key → ``(n, …)`` rows at the start of each attempt.
-            reached: ``(n,)`` whether the attempt arrived.
-            progress_bar: Whether to show a bar over the epochs.
+            reached: ``(n,)`` whether the attempt succeeded.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``success/loss`` and ``success/held_out_loss`` every epoch.
-            settings: Fields of :class:`FitSettings`; some have defaults of their own here.
+            settings: Fields of :class:`FitSettings`; some have different defaults here.
 
         Raises:
             InvalidData: If there are no attempts, keys are missing or lengths differ.
@@ -193,7 +193,7 @@ class SuccessModel(nn.Module):
         return self._calibrate(fit, reached)
 
     def predict(self, observations: Mapping[str, Array]) -> npt.NDArray[np.float32]:
-        """Calibrated probabilities ``(n,)`` of reaching ``desired_goal``.
+        """Return calibrated probabilities ``(n,)`` of reaching ``desired_goal``.
 
         Args:
             observations: Key → ``(n, …)`` rows; further keys are ignored.
@@ -245,7 +245,7 @@ class SuccessModel(nn.Module):
     def _check(
         self, observations: Mapping[str, Array], reached: Array | None = None
     ) -> dict[str, Array]:
-        """The rows the model reads, channels first, all of one length."""
+        """Return the rows that the model reads, channels first, all of one length."""
         missing = [key for key in self.observation_space.spaces if key not in observations]
         if missing:
             raise InvalidData(f"observations lack the keys {missing}; received {[*observations]}.")
@@ -262,7 +262,7 @@ class SuccessModel(nn.Module):
 
 
 def _channels_first(space: spaces.Dict) -> spaces.Dict:
-    """The space as SB3's networks see it: image channels before height and width."""
+    """Return the space as SB3's networks see it: image channels before height and width."""
     if not isinstance(space, spaces.Dict) or "desired_goal" not in space.spaces:
         raise InvalidEnvironment(
             f"a success model needs the Dict space of an attribute environment; received {space}. "

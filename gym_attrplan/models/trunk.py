@@ -1,4 +1,4 @@
-"""Trunk: one network under all models, so that each frame is encoded once."""
+"""Trunk: one network shared by all models, so that each frame is encoded once."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _KIND = "Trunk"
 
 @dataclass(frozen=True)
 class TrunkReport:
-    """How a trunk was trained, and how its own heads do on held-out examples.
+    """Training report of a trunk, with the errors of its own heads on held-out examples.
 
-    ``attribute_error`` and ``forward_error`` are the shares with any attribute wrong, of those
-    seen and of those foreseen.
+    ``attribute_error`` and ``forward_error`` are the shares of examples with any wrong attribute,
+    of the current and of the next description.
     """
 
     n_examples: int
@@ -66,23 +66,23 @@ class TrunkReport:
 
 
 class Trunk(nn.Module):
-    """Observation → features that know the attributes, and what actions do to them.
+    """Encoder of observations whose features contain the attributes and the effects of actions.
 
-    It learns three things at once from labelled examples: to read the attributes, to foresee them
-    after an action, and to name the action that brought them about. Its features are then an
-    observation like any other: wrap an environment in ``gymnasium.wrappers.TransformObservation``
-    (or its vector form) with :meth:`encode`, and detector, policy, success and forward model are
-    small networks on top, trained without looking at a frame again.
+    It learns three things at once from labelled examples: to predict the attributes, to predict
+    them after an action, and to predict the action that changed them. Its features then replace the
+    observation: wrap an environment in ``gymnasium.wrappers.TransformObservation``
+    (or its vector form) with :meth:`encode`. Detector, policy, success and forward model are then
+    small networks on top, trained without reading a frame again.
 
     Args:
         observation_space: Of one environment, without goals.
         action_space: ``Discrete`` or a bounded ``Box``.
-        attribute_space: The attributes, or what an :class:`AttributeSpace` is made of.
-        action_choices: How many numbers at the front of a box are scores of choices.
-        n_features: Length of the features.
-        max_shift: Images are shifted by up to so many pixels while training.
+        attribute_space: The attributes, or the arguments of an :class:`AttributeSpace`.
+        action_choices: Number of choice scores at the front of a ``Box`` action.
+        n_features: Number of features.
+        max_shift: Maximum number of pixels by which images are shifted in training.
         device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-        seed: Of the first weights, the held-out part and the order of examples.
+        seed: Seed of the initial weights, the held-out part and the order of examples.
 
     Raises:
         InvalidEnvironment: If a space cannot be read or saved.
@@ -106,7 +106,7 @@ class Trunk(nn.Module):
         self.report: TrunkReport | None = None
         self._inner = observation_space, action_space
         for space in self._inner:
-            space_to_json(space)  # what cannot be saved is said before training
+            space_to_json(space)  # raises now if it cannot be saved
         self._options = {
             "action_choices": action_choices,
             "n_features": n_features,
@@ -127,7 +127,7 @@ class Trunk(nn.Module):
 
     @property
     def observation_space(self) -> spaces.Box:
-        """The space of what :meth:`encode` gives."""
+        """The space of the features that :meth:`encode` returns."""
         return spaces.Box(-np.inf, np.inf, (int(self._options["n_features"]),), np.float32)
 
     # --- training ---------------------------------------------------------------------------
@@ -140,11 +140,11 @@ class Trunk(nn.Module):
         logger: Logger | None = None,
         **settings: Any,
     ) -> TrunkReport:
-        """Learn from labelled examples; call it once.
+        """Train on labelled examples; call it once.
 
         Args:
-            examples: What actions did; ``next_observations`` are labelled states too.
-            progress_bar: Whether to show a bar over the epochs.
+            examples: The effects of actions; ``next_observations`` are labelled states too.
+            progress_bar: Whether to show a progress bar over the epochs.
             logger: Receives ``trunk/loss`` and ``trunk/held_out_loss`` every epoch.
             settings: Fields of :class:`FitSettings`.
 
@@ -158,7 +158,7 @@ class Trunk(nn.Module):
         inputs[ACTION] = torch.from_numpy(self.layout.to_model(examples.actions))
         vectors = [inputs[key].float() for key in ("achieved_goal", "desired_goal")]
         fit = fit_network(
-            _Lesson(self),
+            _MultiTaskNetwork(self),
             inputs,
             torch.cat([*vectors, inputs[ACTION]], dim=1),
             self._loss,
@@ -182,20 +182,20 @@ class Trunk(nn.Module):
         if then.shape[1]:
             total = total + self.answers.loss(then, after)
         log_probs = ActionDistribution(action, self.layout).log_prob(actions)
-        moved = (before != after).any(dim=1)  # any action would do where nothing moved
+        moved = (before != after).any(dim=1)  # without a change no action is the right one
         return total - (log_probs * moved).sum() / moved.sum().clamp(min=1)
 
     def _split(
         self, outputs: torch.Tensor, targets: torch.Tensor
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """What :class:`_Lesson` gives, and the truths, apart again."""
+        """Split the outputs of :class:`_MultiTaskNetwork`, and the true values."""
         n, k = self.answers.n_logits, len(self.attribute_space)
         widths = [n, n, self.layout.n_outputs, outputs.shape[1] - 2 * n - self.layout.n_outputs]
         parts = list(torch.split(outputs, widths, dim=1))
         return parts, [targets[:, :k], targets[:, k : 2 * k], targets[:, 2 * k :]]
 
     def shifted(self, image: torch.Tensor) -> torch.Tensor:
-        """Images ``(n, height, width, channels)`` moved a little, all alike; others unchanged."""
+        """Shift images ``(n, height, width, channels)`` a little, all alike; ignore others."""
         pixels = int(self._options["max_shift"])
         if not pixels or image.ndim != 4 or image.shape[3] > 4:
             return image
@@ -212,7 +212,7 @@ class Trunk(nn.Module):
         return features
 
     def encode(self, observations: Any) -> npt.NDArray[np.float32]:
-        """Features of one observation, or of a batch from a vector environment.
+        """Return features of one observation, or of a batch from a vector environment.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -233,7 +233,7 @@ class Trunk(nn.Module):
     # --- files ------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the trunk as one zip of JSON and safetensors, replaced only when complete.
+        """Save the trunk to one zip of JSON and safetensors; a crash leaves the old file intact.
 
         Raises:
             NotFitted: Before :meth:`fit`.
@@ -261,16 +261,16 @@ class Trunk(nn.Module):
         device: torch.device | str = "auto",
         max_bytes: int | None = None,
     ) -> Trunk:
-        """The trunk that :meth:`save` wrote.
+        """Load the trunk that :meth:`save` wrote.
 
         Args:
             path: The zip.
             device: ``"auto"``, ``"cpu"``, ``"cuda"``, …
-            max_bytes: What the file may unpack to; by default 4 GiB, and less for a file that says
-                it unpacks to a hundred times its size.
+            max_bytes: Maximum number of unpacked bytes; by default 4 GiB, and less for a file that
+                unpacks to more than a hundred times its size.
 
         Raises:
-            InvalidArchive: If the file is no trunk, damaged, or of a newer version.
+            InvalidArchive: If the file is not a trunk, damaged, or of a newer version.
             FileNotFoundError: If there is no file.
         """
         path = Path(path)
@@ -292,8 +292,8 @@ class Trunk(nn.Module):
         return trunk.to(get_device(device))
 
 
-class _Lesson(nn.Module):
-    """A trunk with all its heads: a batch of examples → everything that is asked about them."""
+class _MultiTaskNetwork(nn.Module):
+    """A trunk with all its heads, for training: a batch of examples → the outputs of all heads."""
 
     def __init__(self, trunk: Trunk) -> None:
         super().__init__()

@@ -14,8 +14,8 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import gym_attrplan
 from gym_attrplan.agent.advice import on_exploring
+from gym_attrplan.agent.environments import EnvLike, SpacesOnly, as_vec_env
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks, goals_to_ask
-from gym_attrplan.agent.worlds import SpacesOnly, Worlds, as_vec_env
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.error import InvalidData, InvalidEnvironment
 from gym_attrplan.graph import Plan
@@ -50,7 +50,7 @@ def write_agent_report(
     agent: AttributePlannerAgent,
     out: str | Path,
     *,
-    env: Worlds | None = None,
+    env: EnvLike | None = None,
     picture_env: gym.Env[Any, Any] | None = None,
     name: str = "An agent",
     n_tasks: int = 200,

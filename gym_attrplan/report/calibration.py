@@ -10,12 +10,12 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.buffers import AttemptBuffer
+from gym_attrplan.agent.environments import EnvLike, as_vec_env
 from gym_attrplan.agent.evaluation import wilson_interval
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
-from gym_attrplan.agent.worlds import Worlds, as_vec_env
 from gym_attrplan.error import InvalidData, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -105,7 +105,7 @@ class EdgeTrials(Trials):
 
 def try_edges(
     agent: AttributePlannerAgent,
-    env: Worlds | None = None,
+    env: EnvLike | None = None,
     *,
     n_attempts: int = 5_000,
     seed: int = 0,
@@ -143,7 +143,7 @@ def try_edges(
 
 def try_plans(
     agent: AttributePlannerAgent,
-    env: Worlds | None = None,
+    env: EnvLike | None = None,
     *,
     n_tasks: int = 500,
     seed: int = 0,

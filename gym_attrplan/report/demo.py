@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from gym_attrplan.agent import AttributePlannerAgent
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import RandomModel, TaskResult, evaluate_tasks
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import DependencyNotInstalled
 from gym_attrplan.report.album import save_picture
 from gym_attrplan.report.video import record_video, video_suffix

@@ -20,35 +20,34 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     """Adds ``achieved_goal`` and ``desired_goal`` to the observation; pays for meeting the goal.
 
     The observation becomes a flat ``Dict``: the inner observation's parts, ``achieved_goal`` (the
-    attributes now) and ``desired_goal`` (-1 where free). What the inner environment observes
-    stands under ``observation``, or under its own keys if it is a ``Dict``. The goal is never
-    inside it.
+    current attributes) and ``desired_goal`` (-1 where free). The inner observation has the key
+    ``observation``, or its own keys if it is a ``Dict``. It never contains the goal.
 
-    The reward is 1.0 on a step after which the goal holds, else 0.0, less ``step_penalty``. The
-    inner reward is ``info["env_reward"]``; ``info["attributes"]`` and ``info["is_success"]``
-    stand beside it. A goal that leaves everything free is met by the first step.
+    The reward is 1.0 on a step after which the goal holds, else 0.0, minus ``step_penalty``. The
+    inner reward is ``info["env_reward"]``. The info also has ``attributes`` and ``is_success``.
+    A goal that leaves everything free is met by the first step.
 
     ``reset(options={"goal": goal})`` takes a goal in every form :meth:`AttributeSpace.goal` does;
     otherwise ``goal_sampler`` draws one; ``set_goal`` changes it within an episode.
     ``reset(seed=...)`` makes both the environment and the goals reproducible; the default sampler
-    then forgets what it saw.
+    then forgets the vectors it has seen.
 
     Args:
         env: Any environment.
-        space: The attributes: an :class:`AttributeSpace` or what one is made of; None for the
+        space: The attributes: an :class:`AttributeSpace` or its arguments; None for the
             function's own ``attribute_space``.
         function: ``(env, observation) -> vector | {name: value}``, ``"module:function"``, or a
-            fitted detector. It sees the inner environment and its own observation, once per step.
-            None for the one that :mod:`gym_attrplan.attributes.library` has ready.
+            fitted detector. It receives the inner environment and its observation, once per step.
+            None for the function in :mod:`gym_attrplan.attributes.library`.
         goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
             far.
-        step_penalty: Taken off every step's reward.
+        step_penalty: Subtracted from the reward of every step.
         terminate_on_success: Whether meeting the goal ends the episode.
-        text: How many bytes of text observations to keep; None drops them.
+        text: Number of bytes of text observations to keep; None drops them.
 
     Raises:
-        InvalidAttributes: If the space is none, the function cannot be imported, or none is given
-            and none is ready.
+        InvalidAttributes: If the space is invalid, the function cannot be imported, or there is
+            none for this environment.
         InvalidEnvironment: If an observation part has no fixed shape.
 
     Example:
@@ -78,9 +77,9 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         self.attribute_space = AttributeSpace(sizes)
         RecordConstructorArgs.__init__(
             self,
-            # Detectors and samplers stay shared: a copy would cost memory and learn apart.
+            # Detectors and samplers stay shared: a copy would cost memory and learn separately.
             _disable_deepcopy=True,
-            # Plain, so that the spec goes into JSON; what was found ready will be found again.
+            # Plain data, so that the spec can be JSON; library functions will be found again.
             space=None if space is None else self.attribute_space.table,
             function=function,
             goal_sampler=goal_sampler,
@@ -102,7 +101,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         """Reset the environment and set the goal: ``options["goal"]``, or one drawn by the sampler.
 
         Raises:
-            InvalidGoal: If the goal is none; the environment is then left as it was.
+            InvalidGoal: If the goal is invalid; the environment is then not reset.
         """
         options = dict(options or {})
         wanted = options.pop("goal", None)
@@ -116,7 +115,7 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         return self._observe(observation, achieved), info
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Step the environment and judge the goal."""
+        """Step the environment and evaluate the goal."""
         observation, env_reward, ended, truncated, info = self.env.step(action)
         achieved = self._read(observation)
         met = self._met(achieved)
@@ -133,19 +132,19 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         return self._observe(observation, achieved), reward, terminated, truncated, info
 
     def set_goal(self, wanted: GoalLike) -> None:
-        """Ask for another goal in the middle of an episode; observations show it from now on.
+        """Change the goal within an episode; observations show it from now on.
 
         Raises:
-            InvalidGoal: If the goal is none; the one before then stays.
+            InvalidGoal: If the goal is invalid; the previous goal then stays.
         """
         self._set_goal(self.attribute_space.goal(wanted))
 
     def truncate_episode(self) -> None:
-        """Have the next step end the episode: nothing more is to be learned where it stands."""
+        """Truncate the episode at the next step, because nothing more can be learned in it."""
         self._cut = True
 
     def recompute_attributes(self) -> IntArray:
-        """Call the attribute function again on the last observation; the checker compares."""
+        """Call the attribute function again on the last observation, for the checker."""
         return self._evaluate(self._last_observation)
 
     def _read(self, observation: Any) -> IntArray:
@@ -173,9 +172,9 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
 
 def with_attributes(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """The environment itself if it has attributes, else with those that are ready for it.
+    """Return the environment with attributes: its own, or those of the library.
 
     Raises:
-        InvalidAttributes: If none are.
+        InvalidAttributes: If there are none.
     """
     return env if env.has_wrapper_attr("attribute_space") else AttributeWrapper(env)

@@ -1,4 +1,4 @@
-"""Batches for other people's ids: who can make many of their environments at once says so here."""
+"""Registry of functions that make batched versions of other packages' environments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MAKERS: list[BatchMaker] = []
 
 
 def register_batch_maker(maker: BatchMaker) -> None:
-    """Have :func:`make_batch` ask ``maker(env_id, num_envs, kwargs)``; None means not mine."""
+    """Register ``maker(env_id, num_envs, kwargs)``, which returns None for ids it does not make."""
     if maker not in _MAKERS:
         _MAKERS.append(maker)
 
 
 def make_batch(env_id: str, num_envs: int, kwargs: dict[str, Any]) -> Batch | None:
-    """A batch with the attributes that are ready for the id; None if nobody makes one."""
+    """Make a batch with the attributes for an id; None if no maker supports it."""
     for maker in _MAKERS:
         if (found := maker(env_id, num_envs, kwargs)) is not None:
             return found

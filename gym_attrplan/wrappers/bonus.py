@@ -1,4 +1,4 @@
-"""Exploration bonuses: reward wrappers that pay for attribute transitions, the rarer the more."""
+"""Exploration bonuses: reward wrappers that pay for attribute transitions, more for rare ones."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ BonusFormula = Callable[[FloatArray, float], FloatArray]
 
 
 def count_bonus(visits: FloatArray, total: float) -> FloatArray:
-    """N^-0.5 for a transition now seen N times."""
+    """Return N^-0.5 for a transition seen N times."""
     return np.asarray(visits, np.float64) ** -0.5
 
 
 def normalized_count_bonus(visits: FloatArray, total: float) -> FloatArray:
-    """(N/t + 0.001)^-0.5 with t transitions in all: it does not die out as the counts grow."""
+    """Return (N/t + 0.001)^-0.5 for t transitions in all; it does not vanish as counts grow."""
     return (np.asarray(visits, np.float64) / total + 0.001) ** -0.5
 
 
 class CountBonus(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Replaces the reward by ``scale * N^-0.5`` at each attribute transition and by 0 otherwise.
 
-    N is how often the transition has been seen, this time included. The reward replaced is in
-    ``info["reward_without_bonus"]``. Environments given the same ``counts`` share them. The bonus
-    of a transition falls as it is repeated, so the spec calls the environment nondeterministic;
-    the counts are no part of the spec, and an environment rebuilt from it starts with none.
+    N is the number of times the transition has been seen, including this one. The replaced reward
+    is ``info["reward_without_bonus"]``. Environments with the same ``counts`` share them. The bonus
+    of a transition falls as it is repeated, so the spec marks the environment as nondeterministic.
+    The counts are not part of the spec; an environment made from it starts with none.
 
     Args:
         env: An environment with attributes.
-        counts: The table to count into; a new one by default.
+        counts: The table of transitions; a new one by default.
         scale: Factor on the bonus.
 
     Raises:
@@ -85,13 +85,13 @@ class CountBonus(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset; a new episode's first attributes are no transition."""
+        """Reset; the first attributes of an episode are no transition."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._previous = observation["achieved_goal"]
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Step, count the attribute transition if there was one, and pay for it."""
+        """Step, count the attribute transition if there was one, and pay its bonus."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         achieved = observation["achieved_goal"]
         bonus = 0.0
@@ -111,13 +111,13 @@ class NormalizedCountBonus(CountBonus):
 class CountBonusVector(VectorWrapper[Any, Any, Any, Any, Any]):
     """:class:`CountBonus` for a vector environment; one table counts for all of its environments.
 
-    Works over :class:`~gym_attrplan.AttributeVectorWrapper` and over sync or async vectors of
-    wrapped environments in every autoreset mode; with processes it is the parent that counts.
-    Transitions of one step are recorded together, then paid.
+    It works over :class:`~gym_attrplan.AttributeVectorWrapper` and over sync or async vectors of
+    wrapped environments in every autoreset mode; with subprocesses the parent process counts.
+    All transitions of a step are recorded before their bonuses are computed.
 
     Args:
         env: A vector environment with attributes.
-        counts: The table to count into; a new one by default.
+        counts: The table of transitions; a new one by default.
         scale: Factor on the bonus.
 
     Raises:
@@ -151,7 +151,7 @@ class CountBonusVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step, count every environment's attribute transition, and pay for each."""
+        """Step, count every environment's attribute transition, and pay the bonuses."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         done = terminated | truncated
         ends = observations["achieved_goal"]
@@ -166,7 +166,7 @@ class CountBonusVector(VectorWrapper[Any, Any, Any, Any, Any]):
             bonus[moved] = self.scale * type(self).formula(visits, self.counts.total)
         self._previous = observations["achieved_goal"]
         if self._mode == AutoresetMode.NEXT_STEP:
-            self._restarting = done  # their next step will be a reset, whatever the action
+            self._restarting = done  # their next step will be a reset, regardless of the action
         info = {**info, "reward_without_bonus": rewards}
         return observations, bonus, terminated, truncated, info
 

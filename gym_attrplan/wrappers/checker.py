@@ -1,4 +1,4 @@
-"""check_attribute_env: the promises of attribute environments that stock checkers do not test."""
+"""check_attribute_env: checks of attribute environments beyond Gymnasium's and SB3's."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Step = tuple[Any, float, bool, bool, dict[str, Any]]
 
 
 def check_attribute_env(env: gym.Env[Any, Any], *, n_steps: int = 100, seed: int = 0) -> None:
-    """Hold an attribute environment to its contract; silence means that it holds.
+    """Check that an attribute environment keeps its contract; return nothing if it does.
 
-    Finds what Gymnasium's and SB3's ``check_env`` miss: ``compute_reward`` that disagrees with
-    ``step``, is not batched or returns a list; attributes outside their sizes, or -1 among achieved
-    ones; attributes that change without a step; non-determinism under a seed; a goal that reset
-    ignores, that changes within an episode, or that shows in the rest of the observation.
+    It finds errors that Gymnasium's and SB3's ``check_env`` miss: a ``compute_reward`` that
+    disagrees with ``step``, is not batched or returns a list; attributes out of range, or -1 among
+    achieved ones; attributes that change without a step; non-determinism under a seed; a goal that
+    reset ignores, that changes within an episode, or that shows in the rest of the observation.
 
     Args:
         env: An environment inside :class:`~gym_attrplan.AttributeWrapper`, or one of the same form.
-        n_steps: Random steps taken for each of two equal runs.
+        n_steps: Number of random steps in each of two equal runs.
         seed: Seed of the resets and of the actions.
 
     Raises:
-        InvalidEnvironment: If the environment has no attributes at all.
-        CheckFailed: On the first broken promise, with what was seen and what to do.
+        InvalidEnvironment: If the environment has no attributes.
+        CheckFailed: On the first violation, with the observed values and a remedy.
 
     Example:
         >>> from gym_attrplan import AttributeWrapper
@@ -75,7 +75,7 @@ def _check_spaces(env: gym.Env[Any, Any], space: AttributeSpace) -> None:
 
 
 def _run(env: gym.Env[Any, Any], space: AttributeSpace, n_steps: int, seed: int) -> list[Step]:
-    """Random steps from a seeded reset, every one of them held to the rules of a single step."""
+    """Take random steps from a seeded reset, and check each of them."""
     rng = np.random.default_rng(seed)
     env.action_space.seed(seed)
     steps: list[Step] = []

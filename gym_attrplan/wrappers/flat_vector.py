@@ -15,14 +15,14 @@ Batch = dict[str, Any]
 
 
 class FlatVectorWrapper(VectorWrapper[Batch, Any, Any, Any, Any]):
-    """Makes a batch's observations one flat ``Dict``, as :class:`FlatObservation` says.
+    """Wrapper that makes a batch's observations one flat ``Dict``, see :class:`FlatObservation`.
 
-    Text is dropped unless asked for, and images too small for SB3's image network become int16.
-    Rewards and ends stay what they are.
+    Text is dropped unless ``text`` is set, and images too small for SB3's image network become
+    int16. Rewards and ends of episodes stay unchanged.
 
     Args:
         env: A vector environment, such as the batched MiniGrid.
-        text: How many bytes of text observations to keep; None drops them.
+        text: Number of bytes of text observations to keep; None drops them.
 
     Raises:
         InvalidEnvironment: If an observation part has no fixed shape.
@@ -49,7 +49,7 @@ class FlatVectorWrapper(VectorWrapper[Batch, Any, Any, Any, Any]):
         return self._flat.convert(observations, batch_axes=1), info
 
     def step(self, actions: Any) -> tuple[Batch, Any, Any, Any, dict[str, Any]]:
-        """Step the environments; the last observations of finished episodes are made flat too."""
+        """Step the environments; the last observations of finished episodes are flattened too."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         if "final_obs" in info:
             lasts = np.full(self.num_envs, None, object)

@@ -1,4 +1,4 @@
-"""What both attribute wrappers share: goals, their sampling, and the reward for meeting them."""
+"""Common parts of both attribute wrappers: goals, their sampling, and their reward."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gym_attrplan.wrappers.observation import FlatObservation
 from gym_attrplan.wrappers.origin import Origin, origin_of
 
 MAX_SEEN = 100_000
-"""Different vectors the default sampler remembers: the first ones, so that memory stays bounded."""
+"""Maximum number of different vectors that the default sampler remembers, the first ones."""
 
 _NUMBERS = (int, np.integer, np.bool_)  # a list of them is one goal
 
@@ -25,7 +25,7 @@ class GoalSampler(Protocol):
     """Draws the goals of new episodes. One sampler serves single and vector environments."""
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
-        """A goal for each row of ``achieved`` ``(n, n_attributes)``, where episodes start.
+        """Draw a goal for each row of ``achieved`` ``(n, n_attributes)``, the starts of episodes.
 
         Returns:
             ``(n, n_attributes)`` goals with -1 for free, or a sequence of n goals in any form
@@ -34,7 +34,7 @@ class GoalSampler(Protocol):
 
 
 class SeenGoals:
-    """The default sampler: any attribute vector seen so far, if possible not the current one.
+    """Default sampler: draws any attribute vector seen so far, if possible not the current one.
 
     Example:
         >>> seen = SeenGoals()
@@ -48,7 +48,7 @@ class SeenGoals:
         self._vectors: list[IntArray] = []
 
     def add(self, vectors: IntArray) -> None:
-        """Remember the vectors ``(n, n_attributes)`` that are new."""
+        """Add the vectors ``(n, n_attributes)`` that are new."""
         for vector in vectors:
             key = vector.tobytes()
             if key not in self._keys and len(self._keys) < MAX_SEEN:
@@ -56,12 +56,12 @@ class SeenGoals:
                 self._vectors.append(vector.copy())
 
     def clear(self) -> None:
-        """Forget everything: a seeded reset starts the stream of goals anew."""
+        """Forget all vectors, so that a seeded reset restarts the sequence of goals."""
         self._keys.clear()
         self._vectors.clear()
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """One remembered vector for each row of ``achieved``."""
+        """Draw one remembered vector for each row of ``achieved``."""
         chosen = rng.integers(len(self._vectors), size=len(achieved))
         current = np.array([self._keys.get(vector.tobytes(), -1) for vector in achieved])
         chosen = np.where(chosen == current, (chosen + 1) % len(self._vectors), chosen)
@@ -69,7 +69,7 @@ class SeenGoals:
 
 
 class GivenGoals:
-    """A sampler of goals from a list, if possible of such as do not hold already.
+    """Sampler of goals from a list, if possible of goals that do not hold already.
 
     Args:
         goals: ``(k, n_attributes)``, -1 for free.
@@ -84,33 +84,33 @@ class GivenGoals:
         self._goals = goals
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """One of the goals for each row of ``achieved``."""
+        """Draw one of the goals for each row of ``achieved``."""
         luck = rng.random((len(achieved), len(self._goals)))
         for i, goal in enumerate(self._goals):
             holds = ((achieved == goal) | (goal == FREE)).all(axis=1)
-            luck[:, i] -= holds  # whatever does not hold has more luck
+            luck[:, i] -= holds  # goals that do not hold are preferred
         chosen: IntArray = self._goals[luck.argmax(axis=1)]
         return chosen
 
 
 class GoalRules:
-    """When a goal is met, and what that pays: the batched, pure methods that HER calls."""
+    """Conditions and rewards of goals: the batched, pure methods that HER calls."""
 
     attribute_space: AttributeSpace
     step_penalty: float
     terminate_on_success: bool
     given_goals: IntArray | None
-    """Goals to draw instead of the sampler's, ``(k, n_attributes)``; None leaves it to that."""
+    """Goals to draw instead of the sampler's, ``(k, n_attributes)``; None uses the sampler."""
     unwrapped: Any
 
     @property
     def origin(self) -> Origin | None:
-        """The id and arguments it was made with, as plain data; None if it was not made by id."""
+        """The id and arguments of the environment, as plain data; None if it was not made by id."""
         return origin_of(self.unwrapped.spec)
 
     @property
     def draws_what_it_saw(self) -> bool:
-        """Whether goals are drawn by the default sampler."""
+        """Whether the default sampler draws the goals."""
         return self._seen is not None
 
     def _set_up(
@@ -122,7 +122,7 @@ class GoalRules:
         terminate_on_success: bool,
         text: int | None,
     ) -> spaces.Dict:
-        """Hold the options to their rules; returns a single environment's observation space."""
+        """Check the options; return a single environment's observation space."""
         if not np.isfinite(step_penalty) or step_penalty < 0:
             raise InvalidGoal(
                 f"step_penalty comes off every reward and must be at least 0; got {step_penalty}."
@@ -141,10 +141,10 @@ class GoalRules:
         return spaces.Dict({**self._flat.spaces, "achieved_goal": box, "desired_goal": box})
 
     def _seed_goals(self, seed: int | list[int | None] | None) -> None:
-        """A seeded reset starts the stream of goals anew."""
+        """Restart the sequence of goals at a seeded reset."""
         if seed is not None:
-            # Another stream than the environment's: with the same one, an environment that draws
-            # its start as a sampler draws goals would start at its goal.
+            # A separate generator: with the environment's own, an environment that draws its start
+            # as a sampler draws goals would start at its goal.
             seeds = seed if isinstance(seed, list) else [seed]
             entropy = [0 if one is None else int(one) for one in seeds]
             self._rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1,)))
@@ -158,14 +158,14 @@ class GoalRules:
     def compute_reward(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.float32]:
-        """1 where the goal is met, else 0, less the step penalty: ``()`` or ``(n,)`` float32."""
+        """Return 1 where the goal is met, else 0, minus the penalty: ``()`` or ``(n,)`` float32."""
         met = self.attribute_space.matches(achieved_goal, desired_goal)
         return np.asarray(met - np.float32(self.step_penalty), np.float32)
 
     def compute_terminated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.bool_]:
-        """Whether the episode ends: the goal is met, or ``info`` says that it ended."""
+        """Return whether the episode ends: the goal is met, or ``info`` says that it ended."""
         infos: Any = info if isinstance(info, (Sequence, np.ndarray)) else [info or {}]
         ended = np.array([bool(one.get("env_terminated", False)) for one in infos])
         if not self.terminate_on_success:
@@ -178,15 +178,15 @@ class GoalRules:
     def compute_truncated(
         self, achieved_goal: IntArray, desired_goal: IntArray, info: Any = None
     ) -> npt.NDArray[np.bool_]:
-        """Never by the goal: time limits belong to the environment."""
+        """Return False: time limits belong to the environment."""
         return np.zeros(np.asarray(achieved_goal).shape[:-1], np.bool_)
 
 
 def as_goals(space: AttributeSpace, wanted: Any, n: int) -> IntArray:
-    """Goals ``(n, n_attributes)`` from an array of them, n goals in any form, or one for all.
+    """Convert an array of goals, n goals in any form, or one goal for all to ``(n, n_attributes)``.
 
     Raises:
-        InvalidGoal: If a goal is none, or if their number is not n.
+        InvalidGoal: If a goal is invalid, or if their number is not n.
     """
     is_batch = isinstance(wanted, np.ndarray) and wanted.ndim == 2
     if is_batch and wanted.dtype == space.dtype and wanted.shape == (n, len(space)):

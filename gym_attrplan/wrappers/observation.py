@@ -1,4 +1,4 @@
-"""FlatObservation: any observation space as one flat level that Stable-Baselines3 can read."""
+"""FlatObservation: converts any observation space to one flat level that SB3 can read."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ ROOT = "observation"
 GOAL_KEYS = ("achieved_goal", "desired_goal")
 
 _NATURE_CNN_MIN = 36
-"""The smallest side that SB3's default image network can take."""
+"""Minimum side in pixels that SB3's default image network can take."""
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf of the inner space: where it stands, the key it goes under, and how it is turned.
+    """One leaf of the inner space: its path, its key, and its conversion.
 
-    ``start`` is taken off values that do not count from 0, and ``n_bytes`` is how much of a text is
-    kept; any other value only takes on the dtype and shape of ``space``. ``unchanged`` parts have
+    ``start`` is subtracted from values that do not count from 0, and ``n_bytes`` of a text are
+    kept. Any other value is only cast to the dtype and shape of ``space``. ``unchanged`` parts have
     both already.
     """
 
@@ -40,10 +40,10 @@ class Part:
     unchanged: bool = False
 
     def convert(self, value: Any, batch_axes: int) -> Array:
-        """The value (or a batch of them, with ``batch_axes=1``) as an array of :attr:`space`.
+        """Convert the value (or a batch, with ``batch_axes=1``) to an array of :attr:`space`.
 
         Raises:
-            InvalidEnvironment: If the value is not of the space that the environment declares.
+            InvalidEnvironment: If the value does not belong to the declared space.
         """
         if (
             self.unchanged
@@ -60,17 +60,19 @@ class Part:
                 array = array - self.start
             if (shape := array.shape[batch_axes:]) != self.shape:
                 if self.unchanged and _without_ones(shape) != _without_ones(self.shape):
-                    raise ValueError(f"the shape is {shape}")  # as many numbers may be others
+                    raise ValueError(
+                        f"the shape is {shape}"
+                    )  # the same size may mean other numbers
                 array = array.reshape(*array.shape[:batch_axes], *self.shape)
         except (TypeError, ValueError) as error:
             raise InvalidEnvironment(
                 f"the environment declares {self.key!r} as {self.space} and observed "
-                f"{reprlib.repr(value)}: {error}. Mend the environment or its observation_space."
+                f"{reprlib.repr(value)}: {error}. Fix the environment or its observation_space."
             ) from error
         return array if array.ndim else array[()]  # Gymnasium wants a plain integer of Discrete
 
     def _cast(self, array: Array) -> Array:
-        """The array with the dtype of :attr:`space`; a cast to whole numbers may lose nothing."""
+        """Cast the array to the dtype of :attr:`space`; a cast to integers must be exact."""
         cast = array.astype(self.dtype, copy=False)
         if array.dtype.kind == "f" and cast.dtype.kind != "f" and (cast != array).any():
             raise ValueError(f"these are no {self.dtype}")
@@ -78,21 +80,21 @@ class Part:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of :attr:`space`, kept: asking the space at every step costs more."""
+        """The dtype of :attr:`space`, cached for speed."""
         return np.dtype(self.space.dtype)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The shape of :attr:`space`, kept for the same reason."""
+        """The shape of :attr:`space`, cached for speed."""
         return self.space.shape or ()
 
 
 class FlatObservation:
-    """Turns observations of any space into ``{key: array}`` whose spaces SB3's policies accept.
+    """Converts observations of any space to ``{key: array}`` whose spaces SB3's policies accept.
 
-    ``Dict`` and ``Tuple`` parts become top-level keys; a goal environment's own goal keys get the
-    prefix ``env_``; parts of size 0 are dropped, and text unless ``text`` says how many bytes of it
-    to keep; images too small for SB3's image network keep their shape and values but become int16,
+    ``Dict`` and ``Tuple`` parts become top-level keys. A goal environment's own goal keys get the
+    prefix ``env_``. Parts of size 0 are dropped, and text unless ``text`` gives the number of bytes
+    to keep. Images too small for SB3's image network keep their shape and values but become int16,
     which SB3 flattens and :class:`~gym_attrplan.models.GoalFusionExtractor` reads with a small
     network of its own.
 
@@ -108,7 +110,7 @@ class FlatObservation:
         self.parts: list[Part] = []
         for path, leaf in _leaves(space):
             if 0 in (leaf.shape or ()):
-                continue  # of no size: SB3 cannot flatten it, and it shows nothing
+                continue  # of size 0: SB3 cannot flatten it, and it has no content
             if not _is_text(leaf):
                 legal, start = _legal(leaf, path)
                 same = isinstance(leaf, spaces.Box) and leaf == legal
@@ -121,7 +123,7 @@ class FlatObservation:
                 f"nothing is left of {space}: text is dropped unless text= says how much to keep, "
                 "and parts of size 0 show nothing."
             )
-        # One plain array needs no walk through its parts: the common case, kept thin.
+        # A single array needs no walk through its parts: the common case, kept fast.
         self._only = self.parts[0] if len(self.parts) == 1 and not self.parts[0].path else None
 
     @property
@@ -130,14 +132,14 @@ class FlatObservation:
         return {part.key: part.space for part in self.parts}
 
     def convert(self, observation: Any, batch_axes: int = 0) -> dict[str, Array]:
-        """An inner observation (or a batch of them, with ``batch_axes=1``) → ``{key: array}``."""
+        """Convert an observation (or a batch, with ``batch_axes=1``) to ``{key: array}``."""
         if self._only is not None:
             return {self._only.key: self._only.convert(observation, batch_axes)}
         return {part.key: part.convert(_at(observation, part), batch_axes) for part in self.parts}
 
     def _key(self, path: tuple[str | int, ...]) -> str:
         named = isinstance(path[0], str) if path else False
-        # Dots are not allowed in the names of torch modules, which SB3 makes of the keys.
+        # torch modules, which SB3 names after the keys, do not allow dots.
         key = "_".join(map(str, path if named else (ROOT, *path))).replace(".", "_")
         key = f"env_{key}" if key in GOAL_KEYS else key
         taken = {part.key for part in self.parts}
@@ -160,7 +162,7 @@ def _leaves(
 
 
 def _at(observation: Any, part: Part) -> Any:
-    """The part's own value."""
+    """Return the part's own value."""
     try:
         for step in part.path:
             observation = observation[step]
@@ -173,7 +175,7 @@ def _at(observation: Any, part: Part) -> Any:
 
 
 def _legal(space: spaces.Space[Any], path: tuple[str | int, ...]) -> tuple[spaces.Space[Any], Any]:
-    """The space that SB3 accepts for a leaf, and what to take off its values."""
+    """Return the space that SB3 accepts for a leaf, and the offset to subtract."""
     if isinstance(space, spaces.Box):
         dtype = np.dtype(np.int16) if _is_small_image(space) else space.dtype
         low, high = (np.atleast_1d(bound).astype(dtype) for bound in (space.low, space.high))
@@ -195,7 +197,7 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_text(space: spaces.Space[Any]) -> bool:
-    """Gymnasium's Text, MiniGrid's MissionSpace."""
+    """Return whether it is text: Gymnasium's Text or MiniGrid's MissionSpace."""
     return bool(space.dtype == str)
 
 

@@ -1,4 +1,4 @@
-"""draw_off_screen: MuJoCo's pictures on machines without a display."""
+"""draw_off_screen: MuJoCo rendering on machines without a display."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import sys
 
 GL_LIBRARIES = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
-"""Backends of MuJoCo that need no display, in order of preference, and what each loads."""
+"""Backends of MuJoCo that need no display, in order of preference, and their libraries."""
 
 
 def draw_off_screen() -> None:
-    """Set ``MUJOCO_GL`` where there is no display and the user has not: the default would abort."""
+    """Set ``MUJOCO_GL`` if there is no display and it is not set: the default would abort."""
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform != "linux" or has_display or os.environ.get("MUJOCO_GL"):
         return

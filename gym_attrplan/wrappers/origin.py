@@ -1,4 +1,4 @@
-"""Where an environment comes from: the id and arguments it was made with, as plain data."""
+"""The origin of an environment: its id and arguments, as plain data."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NOT_ITS_OWN = {
     *("num_envs", "vectorization_mode", "vector_kwargs", "wrappers", "render_mode"),
     "max_episode_steps",
 }
-"""Arguments that ``gym.make`` and ``gym.make_vec`` do not hand to an environment, or not as its."""
+"""Arguments that ``gym.make`` and ``gym.make_vec`` keep or change before an environment."""
 
 _NO_VALUE = object()
 
 
 def origin_of(spec: EnvSpec | None) -> Origin | None:
-    """``{"id": …, "kwargs": …}`` of a spec, the same for one environment and for a batch.
+    """Return ``{"id": …, "kwargs": …}`` of a spec, the same for one environment and for a batch.
 
     Arguments are those that differ from the registered ones. Only plain data are kept: they are
     saved with agents and sent between processes.
@@ -41,11 +41,11 @@ def origin_of(spec: EnvSpec | None) -> Origin | None:
 
 
 def origin_from_json(data: Any) -> Origin | None:
-    """What :func:`origin_of` gave, read from a file.
+    """Return the origin that :func:`origin_of` returned, read from a file.
 
     Raises:
         InvalidArchive: If it is anything else. An environment may import what a text such as
-            ``"module:function"`` names, and a file must not say what is imported.
+            ``"module:function"`` names, and a file must not cause imports.
     """
     if data is None:
         return None
@@ -56,17 +56,17 @@ def origin_from_json(data: Any) -> Origin | None:
 
 
 def _plain_kwargs(spec: EnvSpec) -> dict[str, Any]:
-    """The arguments of a spec that are plain data, as they come back from JSON."""
+    """Return the arguments of a spec that are plain data, as they come back from JSON."""
     plain = {}
     for name, value in spec.kwargs.items():
         if name not in _NOT_ITS_OWN:
-            with suppress(TypeError, ValueError):  # code, and what refers to itself
+            with suppress(TypeError, ValueError):  # code, and circular references
                 plain[name] = json.loads(json.dumps(value))
     return {name: value for name, value in plain.items() if _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value from JSON names no code: no text in it holds a colon."""
+    """Return whether a value from JSON names no code: no text in it holds a colon."""
     if isinstance(value, dict):
         return all(_is_plain(part) for pair in value.items() for part in pair)
     if isinstance(value, list):

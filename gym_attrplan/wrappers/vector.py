@@ -1,4 +1,4 @@
-"""AttributeVectorWrapper: the same goal environment over a whole batch of environments."""
+"""AttributeVectorWrapper: a goal environment over a whole batch of environments."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ StepResult = tuple[Batch, npt.NDArray[np.float64], BoolArray, BoolArray, dict[st
 class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]):
     """:class:`AttributeWrapper` for a ``gymnasium.vector`` environment.
 
-    Meeting a goal ends an episode that the inner environment would let go on, so this wrapper
-    resets the environments: the inner environment must not (``AutoresetMode.DISABLED``), and the
-    wrapper itself resets in the same step (``AutoresetMode.SAME_STEP``, what
-    Stable-Baselines3 expects): a finished episode's last observation is ``info["final_obs"][i]``
-    and its infos stand in ``info["final_info"]``, while the returned row already begins the next
+    Meeting a goal ends an episode that the inner environment would continue, so this wrapper
+    resets the environments. The inner environment must not (``AutoresetMode.DISABLED``). The
+    wrapper itself resets in the same step (``AutoresetMode.SAME_STEP``, as Stable-Baselines3
+    expects): a finished episode's last observation is ``info["final_obs"][i]``
+    and its infos are in ``info["final_info"]``, while the returned row already begins the next
     episode, with its new goal.
 
     Args:
         env: A vector environment with autoreset disabled.
-        space: The attributes: an :class:`AttributeSpace` or what one is made of; None for the
+        space: The attributes: an :class:`AttributeSpace` or its arguments; None for the
             function's own ``attribute_space``.
         function: ``(vector_env, observations) -> (n_envs, n_attributes) | {name: (n_envs,)
-            array}``; None for the one that :mod:`gym_attrplan.attributes.library` has ready.
+            array}``; None for the function in :mod:`gym_attrplan.attributes.library`.
         goal_sampler: A :class:`GoalSampler` or ``"module:function"``. Default: any vector seen so
             far.
-        step_penalty: Taken off every step's reward.
+        step_penalty: Subtracted from the reward of every step.
         terminate_on_success: Whether meeting the goal ends the episode.
-        text: How many bytes of text observations to keep; None drops them.
+        text: Number of bytes of text observations to keep; None drops them.
 
     Raises:
         InvalidEnvironment: If the inner environment resets by itself.
-        InvalidAttributes: If no function is given and none is ready.
+        InvalidAttributes: If no function is given and the library has none.
 
     Example:
         >>> import gymnasium as gym
@@ -100,7 +100,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         """Reset every environment; ``options["goal"]`` is one goal for all, or one for each.
 
         Raises:
-            InvalidGoal: If a goal is none; the environments are then left as they were.
+            InvalidGoal: If a goal is invalid; the environments are then not reset.
         """
         options = dict(options or {})
         wanted = options.pop("goal", None)
@@ -117,7 +117,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         return self._observe(observations), info
 
     def step(self, actions: Any) -> StepResult:
-        """Step every environment, judge the goals, and begin new episodes where one ended."""
+        """Step every environment, evaluate the goals, and reset finished episodes."""
         observations, env_rewards, ended, truncated, info = self.env.step(actions)
         self._take(self._evaluate(observations))
         met = self.attribute_space.matches(self._achieved, self._goals)
@@ -137,13 +137,13 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         return self._observe(observations), rewards, terminated, truncated, info
 
     def truncate_episodes(self, where: BoolArray) -> None:
-        """Have the next step end these episodes ``(n_envs,)``: nothing more is to be learned."""
+        """Truncate these episodes ``(n_envs,)`` at the next step: nothing more can be learned."""
         self._cut |= where
 
     def _restart(
         self, observations: Any, info: dict[str, Any], done: BoolArray
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin new episodes where ``done``; the old ones' last data go into info."""
+        """Begin new episodes where ``done``; the last data of the old ones go into info."""
         rows = np.flatnonzero(done)
         last = self._flat.convert(observations, batch_axes=1)
         last = {**last, "achieved_goal": self._achieved, "desired_goal": self._goals}
@@ -171,7 +171,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         }
 
     def _take(self, achieved: IntArray) -> None:
-        """Make ``achieved`` the current vectors; the sampler sees those that changed."""
+        """Set the current vectors; the sampler sees those that changed."""
         if self._seen is not None:
             self._seen.add(achieved[(achieved != self._achieved).any(axis=1)])
         self._achieved = achieved

@@ -71,7 +71,7 @@ def test_values_that_were_hardly_asked_for_are_named(counts):
 def test_descriptions_that_no_hop_has_come_to_are_counted(counts):
     outcomes = practised(counts, [1, -1, -1], [-1, -1, 1])
     (text,) = advice.on_practice(counts, outcomes, n_steps=1_000, max_hop_steps=9)
-    assert text.startswith("1 of 3 descriptions were seen that no hop has come to, such as 'key")
+    assert text.startswith("1 of 3 descriptions were seen that no hop has reached, such as 'key")
 
 
 def test_values_that_came_about_but_that_no_hop_has_reached_are_named(counts):

@@ -11,7 +11,7 @@ from odd_envs import make_agent, make_walk
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from gym_attrplan import AttributePlannerAgent
-from gym_attrplan.agent.worlds import as_vec_env, origin
+from gym_attrplan.agent.environments import as_vec_env, origin
 from gym_attrplan.error import InvalidAttributes, InvalidEnvironment, InvalidOption
 
 SWITCHES = "AttrSwitches-v0"

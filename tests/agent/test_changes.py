@@ -15,7 +15,7 @@ from test_planner_agent import FIRST, counter, counters, make_agent
 from gym_attrplan import AttributePlannerAgent, PlannerOptions
 from gym_attrplan.agent import PLANNERS
 from gym_attrplan.agent.advice import AdviceWarning
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.error import InvalidOption
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -36,7 +36,7 @@ from gym_attrplan.error import InvalidOption
     ],
 )
 def test_what_goes_with_neighbours_only_is_refused_with_the_remedy(options, named):
-    rule = rf'hops="changes" knows no {named}: .*Leave it out, or .* hops="neighbours"'
+    rule = rf'hops="changes" does not support {named}: .*Leave it out, or .* hops="neighbours"'
     with pytest.raises(InvalidOption, match=rule):
         make_agent(**options)
 

@@ -12,7 +12,7 @@ from testing_env import same
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent import copies
 from gym_attrplan.agent.copies import N_TRIALS, SLOW, CopiesVecEnv
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.wrappers import with_attributes
 
 N_ENVS = 5

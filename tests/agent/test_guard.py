@@ -8,7 +8,7 @@ from gymnasium import spaces
 from odd_envs import make_agent, make_walk, nan_at, weights_are_finite
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.error import InvalidData, InvalidEnvironment
 from gym_attrplan.models import Examples
 

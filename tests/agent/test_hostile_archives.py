@@ -19,9 +19,9 @@ from torch import nn
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper, PlannerOptions
 from gym_attrplan.agent.bounds import check_buffers
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.plain import find_class
-from gym_attrplan.agent.worlds import as_vec_env
 from gym_attrplan.error import InvalidArchive, InvalidEnvironment, InvalidOption
 
 TINY = {"n_steps": 16, "batch_size": 16, "policy_kwargs": {"net_arch": [4]}}
@@ -82,7 +82,7 @@ def test_no_module_is_imported_because_a_file_names_it(path, tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", ["os:system", "builtins:object", "torch.nn:Linear.forward"])
 def test_a_name_leads_only_to_classes_that_agents_are_made_of(name):
-    with pytest.raises(InvalidArchive, match="no class that an agent may be made of"):
+    with pytest.raises(InvalidArchive, match="not a class that an agent may use"):
         find_class(name, {})
 
 

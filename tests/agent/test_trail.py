@@ -7,9 +7,9 @@ from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.advice import AdviceWarning
+from gym_attrplan.agent.environments import as_vec_env, attribute_space
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.trail import CAME_FROM, TrailVecEnv, with_trail
-from gym_attrplan.agent.worlds import as_vec_env, attribute_space
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes

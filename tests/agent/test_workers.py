@@ -15,7 +15,7 @@ from odd_envs import dies_at, make_agent, make_walk, raises_at
 from stable_baselines3.common.vec_env import SubprocVecEnv
 
 from gym_attrplan import AttributeWrapper
-from gym_attrplan.agent.worlds import as_vec_env, origin
+from gym_attrplan.agent.environments import as_vec_env, origin
 from gym_attrplan.algorithms.spread import episode_limit
 from gym_attrplan.error import InvalidEnvironment
 

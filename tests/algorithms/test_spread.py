@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 import gym_attrplan  # noqa: F401  registers the environments
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.algorithms import SpreadEpisodes
 from gym_attrplan.algorithms.spread import episode_limit
 

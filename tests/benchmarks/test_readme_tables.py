@@ -409,11 +409,11 @@ def test_what_messages_cost_is_told():
         assert f" beside {rate(n_envs, 'subproc')}" in MACHINES
     assert f"it is {rate(32, 'here')}:" in MACHINES
     here, there = (rate(1_024, kind, LARGE) for kind in ("here", "ray"))
-    assert f"{there} steps a second of 1,024 worlds instead of {here}" in MACHINES
+    assert f"{there} steps a second of 1,024 environments instead of {here}" in MACHINES
 
 
 HEADLINES = {
-    "four blocks from pictures, 1M examples": (
+    "four blocks from images, 1M examples": (
         Source("blocks", BLOCKS, "multi_step", "ap", 1_000_000),
         Source("baselines", *_SEEN[:1], "multi_step", _SEEN[1], 1_000_000),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gym_attrplan.envs.grids import Worlds
+from gym_attrplan.envs.grids import Rooms
 
 SIZE = 6
 """Side of the rooms below: 4 × 4 cells inside the wall."""
@@ -21,9 +21,9 @@ def room(
     objects: list[tuple[int, int]],
     states: list[int],
     walls: list[tuple[int, int]] | None = None,
-) -> Worlds:
+) -> Rooms:
     """One room, from columns and rows."""
-    return Worlds(
+    return Rooms(
         np.array([cell(*agent)]),
         np.array([[cell(*one) for one in objects]]),
         np.array([sorted(cell(*one) for one in walls or [])], np.int64).reshape(1, -1),

@@ -40,8 +40,8 @@ def test_the_twin_is_the_minigrid_environment(id_, options, n_steps):
 
     def begin(i):
         goal = observations["desired_goal"][i]
-        world = twin.unwrapped.worlds[i]
-        first, _ = singles[i].reset(options={"world": world, "goal": goal})
+        room = twin.unwrapped.rooms[i]
+        first, _ = singles[i].reset(options={"room": room, "goal": goal})
         assert_same(first, {key: part[i] for key, part in observations.items()})
 
     for i in range(n):
@@ -162,10 +162,10 @@ def test_resets_that_do_not_fit_are_refused(options, words):
         twin.reset(**options)
 
 
-def test_worlds_that_do_not_fit_are_refused():
+def test_rooms_that_do_not_fit_are_refused():
     twin = SwitchesVectorEnv(SwitchesRules(), num_envs=3)
-    with pytest.raises(InvalidEnvironment, match=r"needed: 3 worlds.*received 2"):
-        twin.reset(options={"worlds": twin.worlds[[0, 1]]})
+    with pytest.raises(InvalidEnvironment, match=r"needed: 3 rooms.*received 2"):
+        twin.reset(options={"rooms": twin.rooms[[0, 1]]})
 
 
 @pytest.mark.parametrize(

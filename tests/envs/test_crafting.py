@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from rooms import SIZE, room
 
-from gym_attrplan.envs.grids import CraftingRules, Worlds
+from gym_attrplan.envs.grids import CraftingRules, Rooms
 from gym_attrplan.envs.grids.crafting import CraftingEnv
 from gym_attrplan.error import InvalidEnvironment
 
@@ -17,7 +17,7 @@ def row_of_objects(*, consume=False, states=(0, 0, 0)):
     )
     env = CraftingEnv(rules)
     objects = [(1, 1), (2, 1), (3, 1)]
-    env.reset(options={"world": room(agent=(1, 1), objects=objects, states=list(states))})
+    env.reset(options={"room": room(agent=(1, 1), objects=objects, states=list(states))})
     return env
 
 
@@ -55,7 +55,7 @@ def test_a_consumed_product_can_be_made_again():
     rules = CraftingRules({"axe": ["wood"], "plank": ["axe"]}, ["wood"], True, size=SIZE, n_walls=0)
     env = CraftingEnv(rules)
     objects = [(1, 1), (2, 1), (3, 1)]
-    env.reset(options={"world": room(agent=(1, 1), objects=objects, states=[0, 0, 0])})
+    env.reset(options={"room": room(agent=(1, 1), objects=objects, states=[0, 0, 0])})
     assert attributes_after(env, GRAB, RIGHT, CRAFT, RIGHT, CRAFT) == [0, 0, 1]
     assert not env.grid.get(2, 1).made
     assert attributes_after(env, LEFT, LEFT, GRAB, RIGHT, CRAFT) == [0, 1, 1]
@@ -81,15 +81,15 @@ def test_words_leave_out_what_is_grabbed_and_tell_the_inventory():
 def reachable(rules):
     """Inventories and edges found by acting in the real environment, from nothing on."""
     env = CraftingEnv(rules)
-    worlds = rules.layout.generate(1, np.random.default_rng(0))
+    rooms = rules.layout.generate(1, np.random.default_rng(0))
     empty = (0,) * len(rules.items)
     nodes, edges, frontier = {empty}, set(), [empty]
     while frontier:
         before = frontier.pop()
-        for cell in (*worlds.objects[0], worlds.agents[0]):
+        for cell in (*rooms.objects[0], rooms.agents[0]):
             for action in range(6):
-                start = Worlds(np.array([cell]), worlds.objects, worlds.walls, np.array([before]))
-                env.reset(options={"world": start})
+                start = Rooms(np.array([cell]), rooms.objects, rooms.walls, np.array([before]))
+                env.reset(options={"room": start})
                 after = tuple(attributes_after(env, action))
                 edges |= {(before, after)} if after != before else set()
                 frontier += [after] if after not in nodes else []

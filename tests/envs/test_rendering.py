@@ -9,12 +9,12 @@ from gym_attrplan.envs.grids.objects import object_tiles
 from gym_attrplan.envs.grids.views import VIEW_TILE
 
 SWITCHES = {"size": SIZE, "n_switches": 2, "n_colors": 3, "n_walls": 1}
-WORLD = room(agent=(1, 1), objects=[(3, 1), (4, 4)], states=[2, 0], walls=[(1, 2)])
+ROOM = room(agent=(1, 1), objects=[(3, 1), (4, 4)], states=[2, 0], walls=[(1, 2)])
 
 
 def test_text_shows_the_room_the_goal_and_how_things_are():
     env = gym.make("AttrSwitches-v0", render_mode="ansi", **SWITCHES)
-    env.reset(options={"world": WORLD, "goal": "switch 2=green"})
+    env.reset(options={"room": ROOM, "goal": "switch 2=green"})
     env.step(0)
     assert env.render().splitlines() == [
         "##################",
@@ -32,7 +32,7 @@ def test_the_picture_changes_with_the_goal_and_only_beside_the_room():
     env = gym.make("AttrSwitches-v0", render_mode="rgb_array", **SWITCHES)
     frames = []
     for goal in ("switch 1=red", "switch 1=green"):
-        env.reset(options={"world": WORLD, "goal": goal})
+        env.reset(options={"room": ROOM, "goal": goal})
         frames.append(env.render())
     side = SIZE * 32
     assert np.array_equal(frames[0][:side, :side], frames[1][:side, :side])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rooms import SIZE, room
 
-from gym_attrplan.envs.grids import SwitchesRules, Worlds
+from gym_attrplan.envs.grids import Rooms, SwitchesRules
 from gym_attrplan.envs.grids.switches import SwitchesEnv
 from gym_attrplan.error import InvalidEnvironment
 
@@ -18,7 +18,7 @@ def env():
     env = SwitchesEnv(SwitchesRules(size=SIZE, n_switches=2, n_colors=3, n_walls=1))
     env.reset(
         options={
-            "world": room(agent=(1, 1), objects=[(3, 1), (4, 4)], states=[2, 0], walls=[(1, 2)])
+            "room": room(agent=(1, 1), objects=[(3, 1), (4, 4)], states=[2, 0], walls=[(1, 2)])
         }
     )
     return env
@@ -61,21 +61,21 @@ def test_an_action_out_of_range_is_refused(env):
 
 
 def test_a_room_takes_one_world_only(env):
-    worlds = env.rules.layout.generate(2, np.random.default_rng(0))
-    with pytest.raises(InvalidEnvironment, match=r"needed: 1 worlds with 2 objects.*received 2"):
-        env.reset(options={"world": worlds})
+    rooms = env.rules.layout.generate(2, np.random.default_rng(0))
+    with pytest.raises(InvalidEnvironment, match=r"needed: 1 rooms with 2 objects.*received 2"):
+        env.reset(options={"room": rooms})
 
 
 def test_there_are_256_attribute_sets_and_1024_edges():
     env = SwitchesEnv(SwitchesRules())
-    worlds = env.rules.layout.generate(1, np.random.default_rng(0))
-    cells = [*worlds.objects[0], worlds.agents[0]]
+    rooms = env.rules.layout.generate(1, np.random.default_rng(0))
+    cells = [*rooms.objects[0], rooms.agents[0]]
     nodes, edges = set(), set()
     for colors, cell, action in itertools.product(
         itertools.product(range(4), repeat=4), cells, range(5)
     ):
-        start = Worlds(np.array([cell]), worlds.objects, worlds.walls, np.array([colors]))
-        env.reset(options={"world": start})
+        start = Rooms(np.array([cell]), rooms.objects, rooms.walls, np.array([colors]))
+        env.reset(options={"room": start})
         env.step(action)
         after = tuple(env.attributes.tolist())
         nodes |= {colors, after}

@@ -3,7 +3,7 @@
 import pytest
 from gymnasium.vector import VectorEnv
 
-from gym_attrplan.agent.worlds import N_BATCHED, N_COPIES, as_vec_env, origin
+from gym_attrplan.agent.environments import N_BATCHED, N_COPIES, as_vec_env, origin
 from gym_attrplan.wrappers import batches
 
 

@@ -8,8 +8,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributeSpace, AttributeWrapper
+from gym_attrplan.agent.environments import SpacesOnly
 from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks
-from gym_attrplan.agent.worlds import SpacesOnly
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.wrappers.goals import GivenGoals
 

@@ -1,4 +1,4 @@
-"""Many machines: environments and practice in Ray's workers. Nothing here imports ray by itself."""
+"""Environments and practice in Ray's workers on many machines. Nothing here imports ray."""
 
 from gym_attrplan.agent.remote.vec_env import RayVecEnv
 

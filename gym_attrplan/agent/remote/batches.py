@@ -1,4 +1,4 @@
-"""Batches: pieces of work for Ray's workers, each of which is answered once, whoever dies."""
+"""Batches: jobs for Ray's workers, each answered exactly once even if workers die."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 from gym_attrplan.error import InvalidEnvironment
 
 MAX_ERRORS = 2
-"""So often a batch is tried again after an error of its own."""
+"""Maximum number of retries of a batch after an error of its own."""
 
 MAX_DEATHS = 10
-"""So often a batch is tried again after the death of its worker."""
+"""Maximum number of retries of a batch after the death of its worker."""
 
 START_SECONDS = 120.0
-"""So long workers may take to start, if nobody is at work meanwhile."""
+"""Maximum number of seconds that workers may take to start while no other works."""
 
 _PATIENCE = 1.0
-"""Seconds between two looks at who has been silent for too long."""
+"""Number of seconds between two checks for workers that do not answer."""
 
 
 class Workers:
-    """Ray actors with a method ``work``, replaced when they die.
+    """Ray actors with a method ``work``; dead ones are replaced.
 
     Args:
         ray: The module, connected.
-        make: Starts an actor; it has the methods ``work`` and ``is_ready``.
-        n_workers: How many.
-        timeout: Seconds after which a worker that does not answer counts as dead.
+        make: Starts an actor, which has the methods ``work`` and ``is_ready``.
+        n_workers: Number of workers.
+        timeout: Number of seconds without an answer after which a worker counts as dead.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Workers:
             self._ray.kill(worker)
 
     def all(self) -> list[Any]:
-        """The workers there are."""
+        """The current workers."""
         return [*self._idle, *self._starting.values(), *(one[0] for one in self._busy.values())]
 
     def run(self, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """The number of each job and what ``work(*job)`` gave, as they are done, each once.
+        """Yield the number and the result of ``work(*job)`` of each job, once, as they finish.
 
         Raises:
-            InvalidEnvironment: If a job fails again and again, with what its worker raised, or if
-                no worker could be started for :data:`START_SECONDS`.
+            InvalidEnvironment: If a job keeps failing, with its worker's error, or if no worker
+                could be started for :data:`START_SECONDS`.
         """
         waiting, errors, deaths = deque(range(len(jobs))), Counter[int](), Counter[int]()
         n_left = len(jobs)
@@ -87,14 +87,14 @@ class Workers:
                 tried[number] += 1
                 if deaths[number] > MAX_DEATHS or errors[number] > MAX_ERRORS:
                     raise InvalidEnvironment(
-                        f"batch {number} was tried {tried[number]} times in vain; what was done "
-                        "before is kept. See whether it can be done in this process. Its worker "
+                        f"batch {number} failed {tried[number]} times; earlier results are "
+                        "kept. See whether it runs in this process. Its worker "
                         f"said: {error}"
                     ) from error
                 waiting.appendleft(number)
 
     def _finished(self) -> list[tuple[int, Any, Exception | None]]:
-        """Jobs that came to an end, after a moment: number, answer, and what went wrong."""
+        """Return finished jobs after a short wait: number, result and error."""
         refs = [*self._busy, *self._starting]
         ready, _ = self._ray.wait(refs, num_returns=1, timeout=_PATIENCE)
         found: list[tuple[int, Any, Exception | None]] = []
@@ -119,12 +119,12 @@ class Workers:
             self._alive = time.monotonic()
         elif time.monotonic() - self._alive > START_SECONDS:
             raise InvalidEnvironment(
-                f"no worker could be started for {START_SECONDS:g} seconds; what was done before "
-                "is kept. See whether the cluster's machines are there: ray status."
+                f"no worker could be started for {START_SECONDS:g} seconds; earlier results "
+                "are kept. See whether the cluster's machines are there: ray status."
             )
 
     def _silent(self) -> list[tuple[int, Any, Exception | None]]:
-        """Jobs of workers that have not answered for too long; others take their place."""
+        """Return the jobs of workers that have not answered in time; replace the workers."""
         found: list[tuple[int, Any, Exception | None]] = []
         for ref, (worker, number, since) in list(self._busy.items()):
             if time.monotonic() - since > self._timeout:
@@ -141,12 +141,12 @@ class Workers:
         return not isinstance(error, self._ray.exceptions.RayTaskError)
 
     def _start(self) -> None:
-        """A new worker; it gets work when it says that it is ready."""
+        """Start a worker; it gets jobs when it is ready."""
         worker = self._make()
         self._starting[worker.is_ready.remote()] = worker
 
     def _begin(self, ref: Any) -> None:
-        """Take a worker that has started; one that cannot start says why.
+        """Register a worker that has started.
 
         Raises:
             InvalidEnvironment: If making its environments raised an error.

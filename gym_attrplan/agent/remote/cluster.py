@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, or starting one on this machine that nobody else can use."""
+"""Connection to a Ray cluster, or start of a private one on this machine."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 from gym_attrplan.error import DependencyNotInstalled, InvalidOption, shortened
 
 LOCAL = "local"
-"""The address of a cluster of this machine alone."""
+"""Address of a cluster on this machine alone."""
 
 STORE_BYTES = 512 * 2**20
-"""Memory that a cluster of this machine sets aside for what workers send."""
+"""Number of bytes that a cluster on this machine reserves for the workers' messages."""
 
 _PATIENCE = 5.0
-"""Seconds until an address that does not answer counts as wrong."""
+"""Number of seconds after which an address that does not answer counts as wrong."""
 
 
 def connect(address: str | None = None, *, n_workers: int = 1) -> Any:
-    """The module ``ray``, connected.
+    """Return the module ``ray``, connected.
 
     Args:
         address: ``host:port`` of a cluster, ``"auto"`` for the one that this machine is part of, or
             ``"local"`` for one of this machine alone. By default the cluster that this process is
             connected to, or else a local one.
-        n_workers: How many workers there must be room for.
+        n_workers: Minimum number of workers that must fit.
 
     Raises:
         DependencyNotInstalled: If ray is missing.
@@ -56,7 +56,7 @@ def connect(address: str | None = None, *, n_workers: int = 1) -> Any:
 
 
 def import_ray() -> Any:
-    """The module ``ray``.
+    """Return the module ``ray``.
 
     Raises:
         DependencyNotInstalled: If it is missing.
@@ -71,7 +71,7 @@ def import_ray() -> Any:
 
 
 def _start(ray: Any, n_workers: int) -> None:
-    """A cluster of this machine; whoever has not its token, which Ray keeps, is refused."""
+    """Start a cluster on this machine; Ray's token keeps other users out."""
     ray.init(
         address=LOCAL,
         num_cpus=max(n_workers, os.cpu_count() or 1),
@@ -83,7 +83,7 @@ def _start(ray: Any, n_workers: int) -> None:
 
 
 def _join(ray: Any, address: str) -> None:
-    """A cluster that is there already."""
+    """Connect to an existing cluster."""
     remedy = (
         "Start one with: ray start --head --node-ip-address=127.0.0.1 --port=6379, "
         "and give its address, 127.0.0.1:6379."
@@ -92,7 +92,7 @@ def _join(ray: Any, address: str) -> None:
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
             raise InvalidOption(f"a cluster's address is host:port; received {address!r}. {remedy}")
-        try:  # Ray itself would try for minutes, and end the process
+        try:  # Ray itself would try for minutes, and then end the process
             socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
         except OSError as error:
             raise InvalidOption(f"nothing answers at {address}: {error}. {remedy}") from error

@@ -1,4 +1,4 @@
-"""Practice in many workers: batches that are counted once each, in the order of their numbers."""
+"""Practice in many workers: batches are counted once each, in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import torch
 from rich.progress import Progress
 from stable_baselines3.common.vec_env import VecEnv
 
+from gym_attrplan.agent.environments import as_vec_env, make_envs, set_everywhere
 from gym_attrplan.agent.hop_judge import BoolArray
 from gym_attrplan.agent.learned import Arrays, Learned, Learner
 from gym_attrplan.agent.options import AgentOptions
@@ -23,19 +24,18 @@ from gym_attrplan.agent.practice_notes import EndedHops, PracticeNotes
 from gym_attrplan.agent.remote.batches import Workers
 from gym_attrplan.agent.remote.cluster import connect
 from gym_attrplan.agent.remote.vec_env import Maker, make_shard
-from gym_attrplan.agent.worlds import as_vec_env, make_worlds, set_everywhere
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 
 BATCH_STEPS = 8_192
-"""Steps of a batch, over its environments."""
+"""Number of steps of a batch, over its environments."""
 
 N_BATCHES = 16
-"""Batches of a round."""
+"""Number of batches of a round."""
 
 
 class Practising(Learner, Protocol):
-    """What practice in rounds needs of an agent."""
+    """Protocol of an agent that practises in rounds."""
 
     options: AgentOptions
     planner_options: PlannerOptions
@@ -43,14 +43,14 @@ class Practising(Learner, Protocol):
 
 
 class Practised(NamedTuple):
-    """What came of a batch.
+    """Result of a batch.
 
     Attributes:
-        counts: The transitions, as :meth:`TransitionCounts.to_arrays` has them.
+        counts: The transitions, as from :meth:`TransitionCounts.to_arrays`.
         hops: The hops.
         seen: ``(n_attributes, n_values)`` which values attributes had.
-        episode_steps: The longest episode that a time limit has cut.
-        n_steps: Steps taken.
+        episode_steps: Length of the longest episode that a time limit has cut.
+        n_steps: Number of steps taken.
     """
 
     counts: Arrays
@@ -61,13 +61,13 @@ class Practised(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How to make an agent like another, elsewhere.
+    """Arguments with which a worker makes an agent like another.
 
     Attributes:
         kind: Its class.
         options: Its arguments.
-        make_env: What makes its environments.
-        n_envs: How many.
+        make_env: The id or function that makes its environments.
+        n_envs: Number of environments.
     """
 
     kind: type[Any]
@@ -77,10 +77,10 @@ class Recipe(NamedTuple):
 
     @classmethod
     def of(cls, agent: Practising, make_env: Maker | None) -> Recipe:
-        """How to make an agent like this one.
+        """Return the recipe of an agent.
 
         Raises:
-            InvalidEnvironment: If nobody says how its environments are made.
+            InvalidEnvironment: If it is not known how to make its environments.
         """
         n_envs = agent.env.num_envs
         if make_env is None:
@@ -91,7 +91,7 @@ class Recipe(NamedTuple):
                     "made already: say how with make_env, a function that makes one of them."
                 )
             env_id, kwargs = made_of
-            make_env = partial(make_worlds, env_id, n_envs, kwargs)
+            make_env = partial(make_envs, env_id, n_envs, kwargs)
         given = agent.options
         options = {one.name: getattr(given, one.name) for one in fields(given)}
         options |= {"planner": agent.planner_options, "device": "cpu", "verbose": 0}
@@ -100,32 +100,32 @@ class Recipe(NamedTuple):
 
 
 class PracticeWorker:
-    """An agent's twin that practises.
+    """Copy of an agent that practises in a worker.
 
     Args:
         recipe: How to make it.
     """
 
     def __init__(self, recipe: Recipe) -> None:
-        torch.set_num_threads(1)  # the worker's processor is what it has
+        torch.set_num_threads(1)  # a worker has one processor
         venv = as_vec_env(make_shard(recipe.make_env, recipe.n_envs))
         set_everywhere(venv, "terminate_on_success", False)
         self._agent: Any = recipe.kind(env=venv, **recipe.options)
 
     def is_ready(self) -> bool:
-        """Whether it can work."""
+        """Return True once the worker is constructed."""
         return True
 
     def work(self, learned: Learned, seed: int, n_steps: int) -> Practised:
-        """A batch: the same for the same arguments, whoever works on it and whenever."""
+        """Practise a batch; the same arguments give the same result in any worker."""
         learned.give_to(self._agent)
         return practise(self._agent, seed, n_steps)
 
 
 def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
-    """Let an agent practise ``n_steps`` in each environment, from new episodes on."""
+    """Let an agent practise ``n_steps`` in each environment, from new episodes."""
     hops = agent.hops
-    assert isinstance(hops, PracticeVecEnv)  # others are refused before
+    assert isinstance(hops, PracticeVecEnv)  # others were refused before
     agent.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
     torch.manual_seed(seed)
     hops.action_space.seed(seed)
@@ -139,7 +139,7 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
             observations, _, _, _ = hops.step(actions)
     finally:
         hops.notes = None
-    hops.take_tally()  # whoever takes this in tallies it
+    hops.take_tally()  # the process that adds this batch counts it
     return Practised(
         counts=notes.counts.to_arrays(),
         hops=notes.hops(),
@@ -150,7 +150,7 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
 
 
 def _renew_noise(model: Any, i: int, n_envs: int) -> None:
-    """Draw the noise of state-dependent exploration as often as SB3 does while it collects."""
+    """Redraw the noise of state-dependent exploration as often as SB3 does."""
     if getattr(model, "use_sde", False):
         every = model.sde_sample_freq
         if i == 0 or (every > 0 and i % every == 0):
@@ -162,13 +162,13 @@ Run = Callable[[Learned, list[tuple[int, int]]], Iterable[tuple[int, Practised]]
 
 @dataclass(frozen=True)
 class Rounds:
-    """How practice is divided up, whoever works on it.
+    """Division of practice into rounds and batches, independent of the number of workers.
 
     Attributes:
-        seed: Of all batches.
-        n_steps: Steps of a batch in each environment.
-        n_envs: Environments of a batch.
-        n_batches: Batches of a round: they begin with what is known when the round does.
+        seed: Seed of all batches.
+        n_steps: Number of steps of a batch in each environment.
+        n_envs: Number of environments of a batch.
+        n_batches: Number of batches of a round, which all start from the same agent.
     """
 
     seed: int
@@ -178,7 +178,7 @@ class Rounds:
 
     @property
     def batch_steps(self) -> int:
-        """Steps of a batch."""
+        """Number of steps of a batch, over its environments."""
         return self.n_steps * self.n_envs
 
     @classmethod
@@ -190,7 +190,7 @@ class Rounds:
         batch_steps: int = BATCH_STEPS,
         n_batches: int = N_BATCHES,
     ) -> Rounds:
-        """Rounds of about so many steps.
+        """Return rounds with batches of about ``batch_steps`` steps.
 
         Raises:
             InvalidOption: If a number is below 1, or the agent's hops ask for neighbours.
@@ -212,7 +212,7 @@ class Rounds:
     def run(
         self, agent: Practising, total: int, work: Run, progress: Progress | None
     ) -> Iterator[dict[str, float]]:
-        """Round after round until so many steps are done; gives the figures of each."""
+        """Run rounds until ``total`` steps are done; yield the figures of each."""
         assert isinstance(agent.hops, PracticeVecEnv)  # see checked
         done = agent.steps_practised
         show = _bar(progress, total)
@@ -237,7 +237,7 @@ class Rounds:
             yield figures
 
     def seeds(self, done: int, total: int) -> list[int]:
-        """A seed for each batch of the round that begins after so many steps."""
+        """Return a seed for each batch of the round that begins after ``done`` steps."""
         n_left = math.ceil((total - done) / self.batch_steps)
         first = done // self.batch_steps
         numbers = range(first, first + min(self.n_batches, n_left))
@@ -245,7 +245,7 @@ class Rounds:
 
 
 def _bar(progress: Progress | None, total: int) -> Callable[..., None]:
-    """What moves the bar, if there is one."""
+    """Return the function that moves the progress bar, if there is one."""
     if progress is None:
         return lambda **_: None
     return partial(progress.update, progress.add_task("practise", total=total, figures=""))
@@ -253,7 +253,7 @@ def _bar(progress: Progress | None, total: int) -> Callable[..., None]:
 
 @contextmanager
 def working_here(agent: Learner) -> Iterator[Run]:
-    """Batches one after the other, by the agent itself, which then is as it was."""
+    """Run batches one after the other in the agent itself, and restore it afterwards."""
 
     def run(learned: Learned, batches: list[tuple[int, int]]) -> Iterator[tuple[int, Practised]]:
         try:
@@ -270,10 +270,10 @@ def working_here(agent: Learner) -> Iterator[Run]:
 def working_in(
     recipe: Recipe, n_workers: int, *, address: str | None, timeout: float
 ) -> Iterator[Run]:
-    """Batches in Ray's workers, as they come.
+    """Run batches in Ray's workers, in the order in which they finish.
 
     Raises:
-        InvalidOption: If a number is out of range, or the cluster is not there or too small.
+        InvalidOption: If a number is out of range, or the cluster is not available or too small.
     """
     if n_workers < 1 or not timeout > 0:
         raise InvalidOption(
@@ -294,9 +294,9 @@ def working_in(
 
 
 def take_in(agent: Learner, answer: Practised) -> None:
-    """Count what a batch has counted."""
+    """Add the counts of a batch to the agent."""
     hops = agent.hops
-    assert isinstance(hops, PracticeVecEnv)  # others are refused before
+    assert isinstance(hops, PracticeVecEnv)  # others were refused before
     counts = TransitionCounts.from_arrays(agent.attribute_space, answer.counts)
     hops.take_in(counts, answer.hops, answer.seen)
     hops.episode_steps = max(hops.episode_steps, answer.episode_steps)

@@ -1,4 +1,4 @@
-"""RayVecEnv: environments that live in Ray's workers, as one SB3 ``VecEnv``."""
+"""RayVecEnv: environments in Ray's workers, as one SB3 ``VecEnv``."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from gym_attrplan.agent.copies import CopiesVecEnv, joined, joined_steps
+from gym_attrplan.agent.environments import make_envs
 from gym_attrplan.agent.remote.cluster import connect
 from gym_attrplan.agent.vec_env import VectorEnvAdapter
-from gym_attrplan.agent.worlds import make_worlds
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 
 Maker = str | Callable[[], Any]
-"""An id, or what makes one environment, a batch of them or a ``VecEnv``."""
+"""An id, or a function that makes one environment, a batch of them or a ``VecEnv``."""
 
 MAX_DEATHS = 3
-"""So often in a row a worker may die before a step is taken."""
+"""Maximum number of deaths of a worker in a row, before a step is taken."""
 
 
 class Shard:
     """The environments of one worker.
 
     Args:
-        make: What makes them.
-        n_envs: How many, unless ``make`` makes a batch, which has its number.
+        make: Makes them.
+        n_envs: Number of environments, unless ``make`` makes a batch, which has its own.
     """
 
     def __init__(self, make: Maker, n_envs: int) -> None:
-        torch.set_num_threads(1)  # the worker's processor is what it has
+        torch.set_num_threads(1)  # a worker has one processor
         self.venv = make_shard(make, n_envs)
 
     def about(self) -> tuple[int, Any, Any]:
-        """How many environments, and their spaces."""
+        """Return the number of environments, and their spaces."""
         return self.venv.num_envs, self.venv.observation_space, self.venv.action_space
 
     def reset(self, seed: int | None, options: list[Any]) -> tuple[Any, list[Any]]:
-        """New episodes, with seeds from the given one on, and their infos."""
+        """Begin new episodes with seeds from ``seed`` on; return observations and infos."""
         if seed is not None:
             self.venv.seed(seed)
         if any(options):
@@ -53,20 +53,20 @@ class Shard:
         return self.venv.reset(), self.venv.reset_infos
 
     def step(self, actions: Any) -> tuple[Any, ...]:
-        """What SB3 wants of a step, and the infos of episodes that began, if any did."""
+        """Return SB3's results of a step, and the infos of new episodes, if any."""
         observations, rewards, dones, infos = self.venv.step(actions)
         begun = self.venv.reset_infos if dones.any() else None
         return observations, rewards, dones, infos, begun
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Any other method."""
+        """Call any other method."""
         return getattr(self.venv, name)(*args, **kwargs)
 
 
 def make_shard(make: Maker, n_envs: int) -> VecEnv:
-    """Environments as one ``VecEnv``, whatever makes them."""
+    """Make environments with an id or a function, as one ``VecEnv``."""
     if isinstance(make, str):
-        found: Any = make_worlds(make, n_envs, {})
+        found: Any = make_envs(make, n_envs, {})
     else:
         found = make()
     if isinstance(found, VectorEnv):
@@ -81,21 +81,22 @@ class RayVecEnv(VecEnv):
     """Environments in Ray's workers, on this machine or on others.
 
     Each worker has some of them. A step is one message to each worker and one back; all are sent
-    before any is waited for. A worker that dies, or does not answer in time, is replaced; its
+    before any answer is awaited. A worker that dies, or does not answer in time, is replaced; its
     episodes end as if cut by a time limit, and new ones begin.
 
     Args:
         make_env: An id, which gets the attributes that are ready for it, or a function that makes
             one environment, a ``gymnasium.vector`` batch that resets in the same step, or an SB3
             ``VecEnv``.
-        n_workers: How many workers.
-        envs_per_worker: Environments of each worker, where ``make_env`` makes one or is an id.
-        address: Of the cluster, as for :func:`~gym_attrplan.agent.remote.cluster.connect`.
-        timeout: Seconds after which a worker that does not answer counts as dead.
+        n_workers: Number of workers.
+        envs_per_worker: Number of environments of each worker, unless ``make_env`` makes a batch.
+        address: Address of the cluster, as for
+            :func:`~gym_attrplan.agent.remote.cluster.connect`.
+        timeout: Number of seconds without an answer after which a worker counts as dead.
 
     Raises:
         DependencyNotInstalled: If ray is missing.
-        InvalidOption: If a number is below 1, or the cluster is not there or too small.
+        InvalidOption: If a number is below 1, or the cluster is not available or too small.
         InvalidEnvironment: If workers keep dying.
 
     Example:
@@ -135,7 +136,7 @@ class RayVecEnv(VecEnv):
     # --- episodes ---------------------------------------------------------------------------
 
     def reset(self) -> Any:
-        """Begin new episodes everywhere, with the seeds and options set before."""
+        """Begin new episodes in all environments, with the seeds and options set before."""
         parts = self._gather({i: partial(self._begin, i) for i in range(len(self._shards))})
         for rows, (_, infos) in zip(self._rows, parts.values(), strict=True):
             self.reset_infos[rows] = infos
@@ -152,7 +153,7 @@ class RayVecEnv(VecEnv):
         ]
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Fetch what came of the actions."""
+        """Return the results of the actions."""
         parts = []
         for i, answer in enumerate(self._waiting):
             try:
@@ -176,42 +177,42 @@ class RayVecEnv(VecEnv):
     # --- the environments one by one --------------------------------------------------------
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Each environment's attribute."""
+        """Return each environment's attribute."""
         return self._ask("get_attr", attr_name, indices=indices)
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether each environment has the attribute."""
+        """Return whether each environment has the attribute."""
         return all(self._everywhere("has_attr", attr_name))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Set an attribute of environments, also of those that replace them."""
+        """Set an attribute of environments, and of any that replace them."""
         self._ask("set_attr", attr_name, value, indices=indices)
         self._told.append(("set_attr", attr_name, value, indices))
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call each environment's method; what is set so is set for those that replace them."""
+        """Call each environment's method; calls that set something also apply to replacements."""
         answers = self._ask("env_method", method_name, *args, indices=indices, **kwargs)
         if method_name == "set_wrapper_attr":
             self._told.append(("env_method", method_name, *args, indices))
         return answers
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Whether each environment is wrapped so."""
+        """Return whether each environment has the wrapper."""
         return self._ask("env_is_wrapped", wrapper_class, indices=indices)
 
     def get_images(self) -> Sequence[Any]:
-        """A picture of each environment."""
+        """Return an image of each environment."""
         return [image for some in self._everywhere("get_images") for image in some]
 
     def _everywhere(self, name: str, *args: Any) -> list[Any]:
-        """What each worker answers."""
+        """Call a method of each worker."""
         asks = {i: partial(self._call, i, name, *args) for i in range(len(self._shards))}
         return list(self._gather(asks).values())
 
     def _ask(self, name: str, *args: Any, indices: VecEnvIndices, **kwargs: Any) -> list[Any]:
-        """What the environments answer, in the order asked for."""
+        """Call a method of the given environments, in the given order."""
         wanted = list(self._get_indices(indices))
         own = {i: _within(rows, wanted) for i, rows in enumerate(self._rows)}
         answers = self._gather(
@@ -246,12 +247,12 @@ class RayVecEnv(VecEnv):
         return self._ray.get(answer, timeout=self._timeout)
 
     def _gather(self, asks: Mapping[int, Callable[[], Any]]) -> dict[int, Any]:
-        """Worker → its answer: all are asked at once, and those that replace others again."""
+        """Return worker → answer: all are asked at once, and replacements are asked again."""
         sent = {i: ask() for i, ask in asks.items()}
         return {i: self._insist(i, ask, sent[i]) for i, ask in asks.items()}
 
     def _insist(self, i: int, ask: Callable[[], Any], sent: Any) -> Any:
-        """A worker's answer, or that of a replacement.
+        """Return a worker's answer, or that of a replacement.
 
         Raises:
             InvalidEnvironment: If workers keep dying.
@@ -270,7 +271,7 @@ class RayVecEnv(VecEnv):
         )
 
     def _replace(self, i: int) -> None:
-        """Another worker in the place of one that is gone, told what that one was told."""
+        """Start a replacement for a dead worker, with the same settings."""
         self._ray.kill(self._shards[i])
         self._shards[i] = self._new_shard()
         for name, *args, indices in self._told:
@@ -278,8 +279,8 @@ class RayVecEnv(VecEnv):
                 self._call(i, name, *args, indices=own)
 
     def _cut(self, i: int, reason: Exception) -> Any:
-        """What comes of a step in which a worker was lost: its episodes are cut, others begin."""
-        warnings.warn(f"a worker was lost, its episodes begin anew: {reason}", stacklevel=2)
+        """Return the results of a step in which a worker died: its episodes are truncated."""
+        warnings.warn(f"a worker was lost, its episodes restart: {reason}", stacklevel=2)
         self._replace(i)
         observations, reset_infos = self._insist(i, partial(self._begin, i), self._begin(i))
         places = range(self._rows[i].start, self._rows[i].stop)
@@ -292,12 +293,12 @@ class RayVecEnv(VecEnv):
 
 
 def _within(rows: slice, numbers: Iterable[int]) -> list[int]:
-    """Those environments that a worker has, as it numbers them."""
+    """Return the environments of a worker, by its own numbers."""
     return [one - rows.start for one in numbers if rows.start <= one < rows.stop]
 
 
 def _row(observations: Any, i: int) -> Any:
-    """One environment's part of a batch of observations."""
+    """Return one environment's part of a batch of observations."""
     if isinstance(observations, dict):
         return {key: part[i] for key, part in observations.items()}
     if isinstance(observations, tuple):

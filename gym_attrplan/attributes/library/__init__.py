@@ -1,4 +1,4 @@
-"""Ready attributes for environments that people already have, one file for each family."""
+"""Ready attributes for environments of other packages, one file for each family."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FAMILIES = {
     "gymnasium.envs.mujoco.reacher_v5.ReacherEnv": f"{_HERE}.arms:ReacherAttributes",
     "gymnasium.envs.mujoco.pusher_v5.PusherEnv": f"{_HERE}.arms:PusherAttributes",
 }
-"""A class that an environment descends from → the attributes made for it; nothing is imported."""
+"""Base class of environments → their attributes; both by name, so nothing is imported."""
 
 
 class ReadyAttributes(Protocol):
-    """An attribute function that brings its space along."""
+    """Protocol of an attribute function with its own space."""
 
     attribute_space: AttributeSpace
 
     def __call__(self, env: Any, observation: Any, /) -> Any:
-        """The values of all attributes now."""
+        """Return the current values of all attributes."""
 
 
 def ready_attributes(env: Any) -> ReadyAttributes:
-    """The attributes of the family that an environment belongs to.
+    """Return the attributes of the family that an environment belongs to.
 
     Raises:
         InvalidAttributes: If it belongs to none.
@@ -62,7 +62,7 @@ def ready_attributes(env: Any) -> ReadyAttributes:
 def choose_attributes(
     env: Any, space: Sizes | None, function: AttributeFunction | str | None
 ) -> tuple[Sizes, AttributeFunction | str]:
-    """What was given, or what is ready where nothing was.
+    """Return the given attributes, or the ready ones if none are given.
 
     Raises:
         InvalidAttributes: If a space comes without a function, or nothing was given and nothing is

@@ -1,4 +1,4 @@
-"""Attributes of MuJoCo's arms: Reacher's fingertip by zones, Pusher's object by its distance."""
+"""Attributes of MuJoCo's arms: zones of Reacher's fingertip, distances of Pusher's object."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gym_attrplan.attributes.space import AttributeSpace
 
 
 class ReacherAttributes:
-    """In which quarter the fingertip is, whether the arm is stretched, and whether it is there.
+    """Quadrant of the fingertip, whether the arm is stretched, and whether it is on the target.
 
-    ``right`` and ``up`` are seen from the shoulder; ``stretched`` is more than ``reach`` from it.
-    ``on_target`` is less than ``near`` from the target.
+    ``right`` and ``up`` are relative to the shoulder. ``stretched`` means more than ``reach`` from
+    it. ``on_target`` means less than ``near`` from the target.
 
     Args:
         env: ``Reacher-v5``.
-        reach: In metres; the arm's two links are 0.21 long.
-        near: In metres.
+        reach: Distance in metres; the arm's two links are 0.21 long.
+        near: Distance in metres.
 
     Example:
         >>> import gymnasium as gym
@@ -34,21 +34,23 @@ class ReacherAttributes:
         self.attribute_space = AttributeSpace(["right", "up", "stretched", "on_target"])
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of all attributes now."""
-        world = env.unwrapped
-        tip, target = world.get_body_com("fingertip")[:2], world.get_body_com("target")[:2]
+        """Return the current values of all attributes."""
+        raw = env.unwrapped
+        tip, target = raw.get_body_com("fingertip")[:2], raw.get_body_com("target")[:2]
         stretched = np.hypot(*tip) > self._reach
         on_target = np.hypot(*(tip - target)) < self._near
         return [int(tip[0] > 0), int(tip[1] > 0), int(stretched), int(on_target)]
 
 
 class PusherAttributes:
-    """How far the arm's tip is from the object, and the object from its goal.
+    """Distances of the arm's tip from the object, and of the object from its goal.
 
     Args:
         env: ``Pusher-v5``.
-        tip: In metres: up to the first the tip is ``at_object``, up to the second ``near``.
-        thing: In metres: up to the first the object is ``at_goal``, up to the second ``near``.
+        tip: Distances in metres: up to the first the tip is ``at_object``, up to the second
+            ``near``.
+        thing: Distances in metres: up to the first the object is ``at_goal``, up to the second
+            ``near``.
 
     Example:
         >>> import gymnasium as gym
@@ -72,9 +74,9 @@ class PusherAttributes:
         )
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of both attributes now."""
-        world = env.unwrapped
-        thing = world.get_body_com("object")
-        tip = np.linalg.norm(thing - world.get_body_com("tips_arm"))
-        left = np.linalg.norm((thing - world.get_body_com("goal"))[:2])
+        """Return the current values of both attributes."""
+        raw = env.unwrapped
+        thing = raw.get_body_com("object")
+        tip = np.linalg.norm(thing - raw.get_body_com("tips_arm"))
+        left = np.linalg.norm((thing - raw.get_body_com("goal"))[:2])
         return [int(np.searchsorted(self._tip, tip)), int(np.searchsorted(self._thing, left))]

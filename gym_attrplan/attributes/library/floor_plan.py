@@ -15,16 +15,16 @@ _SIDES = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 class FloorPlan:
-    """What stays in place while an episode lasts.
+    """Parts of a layout that stay in place during an episode.
 
-    Rooms are what doorways part: doors, open or not, and gaps one cell wide in walls or lava. They
-    are numbered by the fewest doorways to a goal square; without one in reading order. A doorway
-    belongs to the room with the higher number beside it: who stands there is not through yet. So
-    does lava: who has fallen into it has come no nearer to the goal.
+    Rooms are separated by doorways: doors, open or not, and gaps one cell wide in walls or lava.
+    They are numbered by the minimum number of doorways to a goal square, or without one in reading
+    order. A doorway belongs to the adjacent room with the higher number, since an agent there is
+    not through yet. So does lava, since an agent in it has come no nearer to the goal.
 
     Args:
-        kinds: ``(height, width)`` MiniGrid's name for what lies in each cell; any text for nothing.
-        start: Column and row from which rooms must be within reach to count.
+        kinds: ``(height, width)`` MiniGrid's names of the cells' contents; any text for nothing.
+        start: Column and row from which rooms must be reachable to count.
 
     Attributes:
         doors: Column and row of each door, in reading order.
@@ -34,7 +34,7 @@ class FloorPlan:
     """
 
     def __init__(self, kinds: npt.NDArray[np.str_], start: tuple[int, int]) -> None:
-        # A wall around it all: a door may stand at the very edge, and neighbours are looked at.
+        # A wall around the grid: a door may be at its edge, and neighbours are read.
         kinds = np.pad(kinds, 1, constant_values="wall")
         blocked, doors = (kinds == "wall") | (kinds == "lava"), kinds == "door"
         self.doors = _positions(doors)
@@ -58,7 +58,7 @@ class FloorPlan:
         joined: list[set[int]],
         start: tuple[int, int],
     ) -> npt.NDArray[np.int64]:
-        """``(n_regions + 1,)`` the number of each region; -1 for walls and what nobody reaches."""
+        """Return ``(n_regions + 1,)`` numbers of regions; -1 for walls and unreachable regions."""
         numbers = np.full(n_regions + 1, -1)
         reached = _doorways_from({_region_at(regions, start)} - {0}, joined)
         goals = {_region_at(regions, goal) for goal in self.goals} & reached.keys()
@@ -69,7 +69,7 @@ class FloorPlan:
 
 
 def _beside(regions: Regions, doorways: BoolArray) -> dict[tuple[int, int], set[int]]:
-    """The regions beside each doorway."""
+    """Return the regions beside each doorway."""
     places = zip(*(axis.tolist() for axis in np.nonzero(doorways)), strict=True)
     return {
         (row, column): {int(regions[row + r, column + c]) for r, c in _SIDES} - {0}
@@ -78,7 +78,7 @@ def _beside(regions: Regions, doorways: BoolArray) -> dict[tuple[int, int], set[
 
 
 def _doorways_from(sources: set[int], joined: list[set[int]]) -> dict[int, int]:
-    """The fewest doorways from one of the sources to each region within reach."""
+    """Return the minimum number of doorways from the sources to each reachable region."""
     far, front = dict.fromkeys(sources, 0), sources
     while front:
         beyond = set().union(*(near for near in joined if near & front)) - far.keys()
@@ -88,20 +88,20 @@ def _doorways_from(sources: set[int], joined: list[set[int]]) -> dict[int, int]:
 
 
 def _positions(where: BoolArray) -> list[tuple[int, int]]:
-    """Column and row of each marked cell, in reading order, without the wall around it all."""
+    """Return column and row of each marked cell, in reading order, without the added wall."""
     rows, columns = np.nonzero(where)
     return list(zip((columns - 1).tolist(), (rows - 1).tolist(), strict=True))
 
 
 def _region_at(regions: Regions, position: tuple[int, int]) -> int:
-    """The region at a column and row; beside it for one that stands in a doorway."""
-    column, row = int(position[0]) + 1, int(position[1]) + 1  # past the wall around it all
+    """Return the region at a column and row; in a doorway, the region beside it."""
+    column, row = int(position[0]) + 1, int(position[1]) + 1  # past the added wall
     near = [regions[row, column], *(regions[row + r, column + c] for r, c in _SIDES)]
     return int(next((region for region in near if region), 0))
 
 
 def _gaps(closed: BoolArray) -> BoolArray:
-    """Cells one can pass between two walls, with room to turn aside before and behind them."""
+    """Return passable cells between two walls, with free space before and behind them."""
     gaps = np.zeros_like(closed)
     for walls, view in ((closed, gaps), (closed.T, gaps.T)):
         narrow = walls[:, :-2] & walls[:, 2:]  # walls to the left and to the right

@@ -1,4 +1,4 @@
-"""GridWords: MiniGrid's symbols as words, for networks that learn them fast."""
+"""GridWords: MiniGrid's symbols as words, which networks learn fast."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _COLORED = np.isin(np.arange(_N_TYPES), (4, 5, 6, 7))  # doors, keys, balls and 
 
 
 class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordConstructorArgs):
-    """What MiniGrid's agent sees, as a list of word numbers; 0 is no word.
+    """Wrapper that converts MiniGrid's view to a list of word numbers; 0 is no word.
 
-    There is a word for what lies in each cell of the view and its state, one for its colour if it
-    has one that matters, and one for the agent's direction. Nothing is added to what was seen; the
+    There is a word for the content of each cell of the view and its state, one for its colour if
+    that matters, and one for the agent's direction. The words contain no more than the view; the
     mission and the colours of walls and floors are left out. The agent reads words with
     :class:`~gym_attrplan.WordsExtractor`, which costs far less than convolutions over symbols.
 
     Args:
         env: A MiniGrid environment with its own observations, partial or full.
         whole: Whether to see all of the grid instead, as it lies around the agent, which looks up
-            from the middle: what is near looks alike wherever the agent stands, so that far less
-            is to be learned than from MiniGrid's full view.
+            from the middle. Near objects then look alike wherever the agent stands, so that a
+            policy has far less to learn than from MiniGrid's full view.
 
     Raises:
         InvalidEnvironment: If there is no image of symbols to read.
@@ -51,8 +51,8 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
             raise InvalidEnvironment(
                 f"GridWords reads MiniGrid's image of symbols; {env} observes {seen}."
             )
-        world: Any = env.unwrapped
-        self._reach = max(world.width, world.height) - 1 if whole else 0
+        raw: Any = env.unwrapped
+        self._reach = max(raw.width, raw.height) - 1 if whole else 0
         sides = (2 * self._reach + 1,) * 2 if whole else image.shape[:2]
         self._n_cells = int(np.prod(sides))
         self._places = np.arange(self._n_cells)
@@ -60,7 +60,7 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
         self.observation_space = spaces.Box(0, n_words, (2 * self._n_cells + 1,), np.int32)
 
     def observation(self, observation: dict[str, Any]) -> npt.NDArray[np.int32]:
-        """The words of one observation."""
+        """Return the words of one observation."""
         image = self._around() if self._reach else observation["image"]
         kinds, colors, states = image.reshape(-1, 3).astype(np.int32).T
         things = 1 + (self._places * _N_TYPES + kinds) * _N_STATES + states
@@ -73,14 +73,14 @@ class GridWords(gym.ObservationWrapper[npt.NDArray[np.int32], Any, Any], RecordC
         return words
 
     def _around(self) -> npt.NDArray[np.uint8]:
-        """All of the grid, so that the agent looks up from the middle; beyond it lies nothing."""
-        world: Any = self.unwrapped
-        symbols, reach = world.grid.encode(), self._reach
+        """Return the whole grid, centred on the agent, which looks up; outside it is empty."""
+        raw: Any = self.unwrapped
+        symbols, reach = raw.grid.encode(), self._reach
         columns, rows, _ = symbols.shape
         padded = np.zeros((columns + 2 * reach, rows + 2 * reach, 3), np.uint8)
         padded[reach : reach + columns, reach : reach + rows] = symbols
-        column, row = world.agent_pos
+        column, row = raw.agent_pos
         view = padded[column : column + 2 * reach + 1, row : row + 2 * reach + 1]
-        if world.carrying is not None:  # MiniGrid shows it where the agent stands
-            view[reach, reach] = world.carrying.encode()
-        return np.rot90(view, -world.agent_dir - 1)
+        if raw.carrying is not None:  # MiniGrid shows it where the agent stands
+            view[reach, reach] = raw.carrying.encode()
+        return np.rot90(view, -raw.agent_dir - 1)

@@ -1,4 +1,4 @@
-"""Attributes of Gymnasium-Robotics' mazes: the cell that the point or the ant is in."""
+"""Attributes of Gymnasium-Robotics' mazes: the cell of the point or the ant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MazeAttributes:
         self.attribute_space = AttributeSpace({"row": maze.map_length, "column": maze.map_width})
 
     def __call__(self, env: Any, observation: Any = None, /) -> Any:
-        """The values of both attributes now."""
-        world = env.unwrapped
+        """Return the current values of both attributes."""
+        raw = env.unwrapped
         # An ant can climb over the outer wall; it then counts as on its edge.
-        return np.clip(world.maze.cell_xy_to_rowcol(world.data.qpos[:2]), 0, self._last)
+        return np.clip(raw.maze.cell_xy_to_rowcol(raw.data.qpos[:2]), 0, self._last)

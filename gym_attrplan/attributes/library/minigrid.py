@@ -1,4 +1,4 @@
-"""Attributes of any MiniGrid world: what is carried, doors, rooms, the goal, what is faced."""
+"""Attributes of any MiniGrid environment: carried object, doors, rooms, goal, object ahead."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ from gym_attrplan.error import InvalidAttributes
 COLORS = ("blue", "green", "grey", "purple", "red", "yellow")
 PARTS = ("carrying", "door", "room", "at_goal", "facing")
 
-_N_WORLDS = 16
-"""Worlds looked at to see what there is: layouts and objects are drawn anew in each episode."""
+_N_SAMPLES = 16
+"""Number of episodes sampled to find the contents, which vary between episodes."""
 
 _PICK_UP = 3
-"""MiniGrid's number for that action; worlds of moves alone do without it."""
+"""MiniGrid's number of the action to pick up; environments with moves only do not have it."""
 
 _MAX_NAMED_DOORS = 3
-"""More doors with an attribute each would multiply the descriptions, and the ways between them."""
+"""Maximum number of doors with an attribute each: more would multiply the descriptions."""
 
 Named = dict[str, tuple[int | list[str], Reader]]
 
 
 class MiniGridAttributes:
-    """What matters in a MiniGrid world, read from its grid; for every id.
+    """Attributes of a MiniGrid environment, read from its grid; for every id.
 
-    A few worlds are drawn to see what there is, and the attributes follow from that:
+    A few episodes are sampled to find the contents of the grid. They determine the attributes:
 
-    - ``carrying``: ``nothing``, or the type of what is carried; with its colour where things in one
-      world differ in nothing else.
-    - ``door``: ``locked``, ``closed`` or ``open``, where there is one; ``red door`` and so on where
-      the same colours always return; else ``locked_doors``, how many are left.
-    - ``room``: ``goal`` where the goal is, ``1 away`` a doorway from there, and so on, which means
-      the same in every layout; without a goal square ``A``, ``B``, … in reading order. Doors, gaps
-      in walls and gaps in lava are doorways.
+    - ``carrying``: ``nothing``, or the type of the carried object; with its colour if objects of
+      one episode differ only in colour.
+    - ``door``: ``locked``, ``closed`` or ``open``, if there is one; ``red door`` and so on if every
+      episode has the same colours; else ``locked_doors``, the number of locked doors.
+    - ``room``: ``goal`` for the room of the goal, ``1 away`` for one doorway from there, and so on,
+      with the same meaning in every layout; without a goal square ``A``, ``B``, … in reading order.
+      Doors, gaps in walls and gaps in lava are doorways.
     - ``at_goal``: whether the agent stands on the goal square.
-    - ``facing``: what lies before the agent; by default only in worlds that have neither ``door``
-      nor ``at_goal``.
+    - ``facing``: the object ahead of the agent; by default only in environments with neither
+      ``door`` nor ``at_goal``.
 
     Args:
-        env: A MiniGrid environment, wrapped or not; it is left as it is.
-        parts: Which of these to use, as far as the worlds have them; None decides by itself.
+        env: A MiniGrid environment, wrapped or not; it is not changed.
+        parts: The attributes to use, if the environment has them; None chooses by itself.
 
     Raises:
-        InvalidAttributes: If a part is unknown, or the worlds have none of those asked for.
+        InvalidAttributes: If a part is unknown, or the environment has none of the given parts.
 
     Example:
         >>> import gymnasium as gym, minigrid
@@ -69,12 +69,12 @@ class MiniGridAttributes:
         unknown = set(parts or ()) - set(PARTS)
         if unknown:
             raise InvalidAttributes(f"parts are some of {PARTS}; received {sorted(unknown)}.")
-        worlds = _draw_worlds(env)
-        things = [_things(world.grid.grid) for world in worlds]
-        every = [thing for world in things for thing in world]
+        envs = _sample_envs(env)
+        things = [_things(one.grid.grid) for one in envs]
+        every = [thing for episode in things for thing in episode]
         light = [thing for thing in every if thing.can_pickup()]
         self._colored = _colored_kinds(things)
-        scenes = [Scene(world) for world in worlds]
+        scenes = [Scene(one) for one in envs]
         can_carry = env.unwrapped.action_space.n > _PICK_UP
         found: dict[str, Named] = {
             "carrying": self._carrying(light if can_carry else []),
@@ -94,11 +94,11 @@ class MiniGridAttributes:
         self._scene = scenes[-1]
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of all attributes now."""
-        world = env.unwrapped
-        if self._scene.grid is not world.grid:  # walls and doors stay where they are in an episode
-            self._scene = Scene(world)
-        return [reader.one(world, self._scene) for reader in self.readers]
+        """Return the current values of all attributes."""
+        raw = env.unwrapped
+        if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
+            self._scene = Scene(raw)
+        return [reader.one(raw, self._scene) for reader in self.readers]
 
     def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
         if parts is None:
@@ -107,7 +107,7 @@ class MiniGridAttributes:
         return [found[part] for part in parts]
 
     def _words(self, things: Iterable[Any]) -> list[str]:
-        """Whatever lies around, by name."""
+        """Return the names of the given things."""
         names = ["nothing"]
         for kind in sorted({thing.type for thing in things}):
             names += [f"{color} {kind}" for color in COLORS] if kind in self._colored else [kind]
@@ -124,18 +124,18 @@ class MiniGridAttributes:
         return {"facing": (words, reader)} if things else {}
 
 
-def _draw_worlds(env: Any) -> list[Any]:
-    """A few worlds, on copies: the environment's own stream of random numbers goes on unused."""
-    worlds = []
-    for seed in range(_N_WORLDS):
-        world = copy.deepcopy(env.unwrapped)
-        world.reset(seed=seed)
-        worlds.append(world)
-    return worlds
+def _sample_envs(env: Any) -> list[Any]:
+    """Sample a few episodes on copies, without drawing from the environment's own generator."""
+    envs = []
+    for seed in range(_N_SAMPLES):
+        sample = copy.deepcopy(env.unwrapped)
+        sample.reset(seed=seed)
+        envs.append(sample)
+    return envs
 
 
 def _things(cells: Iterable[Any]) -> list[Any]:
-    """What one can do something with, in the open or in a box."""
+    """Return the things that the agent can act on, in the open or in a box."""
     things = []
     for cell in cells:
         while cell is not None:
@@ -145,27 +145,27 @@ def _things(cells: Iterable[Any]) -> list[Any]:
     return things
 
 
-def _colored_kinds(worlds: list[list[Any]]) -> frozenset[str]:
-    """The kinds of things that are named with their colour, since one world holds several.
+def _colored_kinds(episodes: list[list[Any]]) -> frozenset[str]:
+    """Return the kinds of things named with their colour, since one episode has several of them.
 
-    What can be carried is named alike: with colours if one kind needs them.
+    Things that can be carried are named alike: all with colours if one kind needs them.
     """
     kinds: set[str] = set()
-    for things in worlds:
+    for things in episodes:
         looks = Counter(kind for kind, _ in {(thing.type, thing.color) for thing in things})
         kinds |= {kind for kind, n_colors in looks.items() if n_colors > 1}
     if kinds - {"door"}:
-        kinds |= {thing.type for things in worlds for thing in things if thing.can_pickup()}
+        kinds |= {thing.type for things in episodes for thing in things if thing.can_pickup()}
     return frozenset(kinds)
 
 
-def _doors(worlds: list[list[Any]]) -> Named:
-    n_doors = max(len(doors) for doors in worlds)
-    n_locked = max(sum(door.is_locked for door in doors) for doors in worlds)
+def _doors(episodes: list[list[Any]]) -> Named:
+    n_doors = max(len(doors) for doors in episodes)
+    n_locked = max(sum(door.is_locked for door in doors) for doors in episodes)
     states = ["locked", "closed", "open"] if n_locked else ["closed", "open"]
     if n_doors == 1:
         return {"door": (states, DoorState(None, len(states)))}
-    colors = {tuple(sorted(door.color for door in doors)) for doors in worlds}
+    colors = {tuple(sorted(door.color for door in doors)) for doors in episodes}
     named = next(iter(colors))
     if len(colors) == 1 and 0 < len(set(named)) == n_doors <= _MAX_NAMED_DOORS:
         return {f"{one} door": (states, DoorState(one, len(states))) for one in named}

@@ -15,14 +15,14 @@ Array = npt.NDArray[Any]
 
 
 class MiniGridBatchAttributes:
-    """:class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes` of a whole batch.
+    """Batched :class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes`.
 
     Args:
         envs: A batched MiniGrid, wrapped or not.
-        parts: As there.
+        parts: As for a single environment.
 
     Raises:
-        InvalidAttributes: As there.
+        InvalidAttributes: As for a single environment.
     """
 
     def __init__(self, envs: Any, parts: Sequence[str] | None = None) -> None:
@@ -33,17 +33,17 @@ class MiniGridBatchAttributes:
         self._plans = _Plans(batch)
 
     def __call__(self, envs: Any, observations: Any = None, /) -> Array:
-        """``(n, n_attributes)`` the values of all attributes now."""
+        """Return ``(n, n_attributes)`` current values of all attributes."""
         snapshot = _Snapshot(envs.unwrapped, self._plans)
         return np.stack([reader.many(snapshot) for reader in self._readers], axis=1)
 
 
 class _Plans:
-    """The floor plans of a batch's layouts, in arrays; each is made once.
+    """Floor plans of a batch's layouts, as arrays; each is made once.
 
     Attributes:
         rooms: ``(n_slots, area)`` the number of the room at each cell.
-        doors: ``(n_slots, k)`` cells; 0, which lies beyond the grid, where there are fewer.
+        doors: ``(n_slots, k)`` cells; 0, which lies outside the grid, if there are fewer.
     """
 
     def __init__(self, batch: Any) -> None:
@@ -52,7 +52,7 @@ class _Plans:
         self._serials = np.zeros(len(self.rooms), np.int64)
 
     def update(self, layouts: Any, slots: Array) -> None:
-        """Make the plans of layouts that are new in these slots."""
+        """Make the plans of new layouts in these slots."""
         new = slots[self._serials[slots] != layouts.serials[slots]]
         for slot in np.unique(new).tolist():
             self._make(layouts, slot)
@@ -71,7 +71,7 @@ class _Plans:
 
 
 class _Snapshot:
-    """A batch as readers see it, after one step."""
+    """State of a batch after one step, for readers."""
 
     def __init__(self, batch: Any, plans: _Plans) -> None:
         plans.update(batch.layouts, batch.slots)
@@ -82,7 +82,7 @@ class _Snapshot:
         self._things = batch.things
 
     def ask(self, question: Callable[[Any], int]) -> Array:
-        """A function's value for every thing of the catalogue."""
+        """Return a function's value for every thing of the catalogue."""
         answers: Array = self._things.ask(question)
         return answers
 

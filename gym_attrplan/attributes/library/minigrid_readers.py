@@ -1,4 +1,4 @@
-"""Readers: each attribute of MiniGrid's grids, of one environment and of a batch by one rule."""
+"""Readers of MiniGrid's attributes, with one rule for single environments and batches."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = npt.NDArray[Any]
 
 
 class Scene:
-    """What an episode of one environment keeps in place, found once.
+    """Parts of one environment that stay in place during an episode, computed once.
 
     Args:
-        environment: MiniGrid's environment.
+        env: MiniGrid's environment.
 
     Attributes:
         grid: Its grid.
@@ -26,44 +26,44 @@ class Scene:
         doors: Its doors, in reading order.
     """
 
-    def __init__(self, world: Any) -> None:
-        self.grid = grid = world.grid
+    def __init__(self, env: Any) -> None:
+        self.grid = grid = env.grid
         kinds = np.array(["" if cell is None else cell.type for cell in grid.grid])
-        self.plan = FloorPlan(kinds.reshape(grid.height, grid.width), world.agent_pos)
+        self.plan = FloorPlan(kinds.reshape(grid.height, grid.width), env.agent_pos)
         self.rooms: list[list[int]] = self.plan.rooms.tolist()
         self.doors = [grid.get(*position) for position in self.plan.doors]
 
 
 class Batch(Protocol):
-    """What readers ask a batch for; things are numbers of its catalogue."""
+    """Protocol of a batch for readers; things are numbers of its catalogue."""
 
     carried: Array
-    """``(n,)`` what each agent holds."""
+    """``(n,)`` the thing that each agent carries."""
     front: Array
-    """``(n,)`` what lies before it."""
+    """``(n,)`` the thing ahead of each agent."""
     below: Array
-    """``(n,)`` what lies where it stands."""
+    """``(n,)`` the thing in each agent's cell."""
     doors: Array
-    """``(n, k)`` the doors, in reading order; something else where there are fewer."""
+    """``(n, k)`` the doors, in reading order; other things if there are fewer."""
     rooms: Array
-    """``(n,)`` the number of the room where each agent is."""
+    """``(n,)`` the number of each agent's room."""
 
     def ask(self, question: Callable[[Any], int]) -> Array:
-        """A function's value for every thing of the catalogue; None stands for nothing."""
+        """Return a function's value for every thing of the catalogue; None is nothing."""
 
 
 class Reader(Protocol):
-    """An attribute's value, from MiniGrid's objects or from a batch of them in arrays."""
+    """Protocol of the reader of an attribute, from MiniGrid's objects or from a batch of arrays."""
 
-    def one(self, world: Any, scene: Scene, /) -> int:
-        """The value in one environment."""
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
 
     def many(self, batch: Batch, /) -> Array:
-        """``(n,)`` the values in all environments of a batch."""
+        """Return ``(n,)`` values in all environments of a batch."""
 
 
 class ThingAt:
-    """The name of a thing in one place, as a number; 0 for nothing and for what has no name.
+    """Name of a thing in one place, as a number; 0 for nothing and for things without a name.
 
     Args:
         place: ``"carried"``, ``"front"`` or ``"below"``.
@@ -76,15 +76,15 @@ class ThingAt:
         self._values = {name: value for value, name in enumerate(names)}
         self._colored = colored
 
-    def one(self, world: Any, scene: Scene, /) -> int:
-        """The value in one environment."""
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
         if self._place == "carried":
-            return self._value(world.carrying)
-        place = world.front_pos if self._place == "front" else world.agent_pos
+            return self._value(env.carrying)
+        place = env.front_pos if self._place == "front" else env.agent_pos
         return self._value(scene.grid.get(*place))
 
     def many(self, batch: Batch, /) -> Array:
-        """``(n,)`` the values in a batch."""
+        """Return ``(n,)`` values in a batch."""
         values: Array = batch.ask(self._value)[getattr(batch, self._place)]
         return values
 
@@ -96,22 +96,22 @@ class ThingAt:
 
 
 class DoorState:
-    """Whether the first door of a colour is locked, closed or open; without one it is open.
+    """State of the first door of a colour: locked, closed or open; without a door, open.
 
     Args:
         color: None for any.
-        n_states: 3, or 2 where doors are never locked.
+        n_states: 3, or 2 if doors are never locked.
     """
 
     def __init__(self, color: str | None, n_states: int) -> None:
         self._color, self._n_states = color, n_states
 
-    def one(self, world: Any, scene: Scene, /) -> int:
-        """The value in one environment."""
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
         return self._value(next(filter(self._is_meant, scene.doors), None))
 
     def many(self, batch: Batch, /) -> Array:
-        """``(n,)`` the values in a batch."""
+        """Return ``(n,)`` values in a batch."""
         doors = batch.doors
         first = batch.ask(self._is_meant)[doors].argmax(axis=1)
         values: Array = batch.ask(self._value)[doors[np.arange(len(doors)), first]]
@@ -131,18 +131,18 @@ class LockedDoors:
     """Number of locked doors.
 
     Args:
-        most: More are not counted.
+        most: Maximum number that is counted.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
 
-    def one(self, world: Any, scene: Scene, /) -> int:
-        """The value in one environment."""
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
         return min(self._most, sum(map(self._is_locked, scene.doors)))
 
     def many(self, batch: Batch, /) -> Array:
-        """``(n,)`` the values in a batch."""
+        """Return ``(n,)`` values in a batch."""
         locked: Array = batch.ask(self._is_locked)[batch.doors].sum(axis=1)
         return np.minimum(self._most, locked)
 
@@ -151,21 +151,21 @@ class LockedDoors:
 
 
 class Room:
-    """The number of the room where the agent is.
+    """Number of the agent's room.
 
     Args:
-        n_rooms: Rooms with higher numbers count as the last.
+        n_rooms: Number of rooms; higher numbers count as the last.
     """
 
     def __init__(self, n_rooms: int) -> None:
         self._last = n_rooms - 1
 
-    def one(self, world: Any, scene: Scene, /) -> int:
-        """The value in one environment."""
-        column, row = world.agent_pos
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
+        column, row = env.agent_pos
         number: int = scene.rooms[row][column]
         return min(self._last, number)
 
     def many(self, batch: Batch, /) -> Array:
-        """``(n,)`` the values in a batch."""
+        """Return ``(n,)`` values in a batch."""
         return np.minimum(self._last, batch.rooms)

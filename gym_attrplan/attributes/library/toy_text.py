@@ -12,7 +12,7 @@ STANDS = ("red", "green", "yellow", "blue")
 
 
 class TaxiAttributes:
-    """Where the passenger is and at which stand the taxi; the destination is left out.
+    """Location of the passenger and stand of the taxi; the destination is left out.
 
     Args:
         env: ``Taxi-v4``.
@@ -32,11 +32,11 @@ class TaxiAttributes:
         )
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of both attributes now."""
-        world = env.unwrapped
-        row, column, passenger, _ = world.decode(int(world.s))
+        """Return the current values of both attributes."""
+        raw = env.unwrapped
+        row, column, passenger, _ = raw.decode(int(raw.s))
         place = (row, column)
-        return [passenger, world.locs.index(place) if place in world.locs else len(STANDS)]
+        return [passenger, raw.locs.index(place) if place in raw.locs else len(STANDS)]
 
 
 class LakeAttributes:
@@ -55,7 +55,7 @@ class LakeAttributes:
         )
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of all attributes now."""
+        """Return the current values of all attributes."""
         cell = int(env.unwrapped.s)
         return [*divmod(cell, self._n_columns), int(self._at_goal[cell])]
 
@@ -74,7 +74,7 @@ class CliffAttributes:
         )
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """The values of all attributes now."""
+        """Return the current values of all attributes."""
         cell = int(env.unwrapped.s)
         row, column = divmod(cell, self._shape[1])
         return [row, column, int(cell == np.prod(self._shape) - 1)]

@@ -1,6 +1,6 @@
-"""BlocksVectorEnv: the batched twin. Moves are looked up, pictures come from a file.
+"""BlocksVectorEnv: the batched version of blocks. Moves are looked up, images come from a file.
 
-A test holds it equal to MuJoCo's physics.
+A test checks that it agrees with MuJoCo's physics.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Step = tuple[Array, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any
 
 
 class BlocksVectorEnv(BatchEnv[Array]):
-    """The batched twin of ``AttrBlocks-v0``, before goals.
+    """The batched version of ``AttrBlocks-v0``, without goals.
 
-    Where a move changes the state, its picture is one of the split's variants of the new state,
-    drawn at random. ``reset(options={"states": states})`` sets up given ones; see :class:`BatchEnv`
+    If a move changes the state, its image is one of the split's variants of the new state,
+    drawn at random. ``reset(options={"states": states})`` sets given states; see :class:`BatchEnv`
     for the other options.
 
-    ``states`` are the state numbers now and ``frame_numbers`` those of the pictures: whoever keeps
-    all pictures of :class:`Frames` on a GPU trains from them, with ``obs_type="state"``.
+    ``states`` are the current state numbers and ``frame_numbers`` those of the images. With all
+    images of :class:`Frames` on a GPU, models can train on them with ``obs_type="state"``.
 
     Args:
-        rules: The world.
+        rules: The rules.
         num_envs: Number of environments.
         obs_type: ``"pixels"`` or ``"state"``.
-        image_size: Side of the pictures, in pixels.
+        image_size: Side of the images, in pixels.
         jitter: How far off-centre and turned blocks are, from 0 to 1.
-        n_variants: Pictures of each state; the last one is held out.
-        split: ``"train"`` or ``"held_out"``: the pictures to show.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        n_variants: Number of images of each state; the last one is held out.
+        split: ``"train"`` or ``"held_out"``: the images to show.
+        max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
 
     Example:
         >>> envs = BlocksVectorEnv(BlocksRules(n_blocks=6), num_envs=1024, obs_type="state")
@@ -85,21 +85,21 @@ class BlocksVectorEnv(BatchEnv[Array]):
     def reset(
         self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin new episodes everywhere, or where ``options["reset_mask"]`` marks.
+        """Begin new episodes in all environments, or in those in ``options["reset_mask"]``.
 
         Raises:
-            InvalidEnvironment: If there are not as many seeds, marks or states as environments to
-                reset, or if a state is none.
+            InvalidEnvironment: If the number of seeds, marks or states differs from that of the
+                environments to reset, or if a state is invalid.
         """
         options = options or {}
         mask = self._checked_mask(options)
-        starts = self._draw_starts(seed, np.flatnonzero(mask))  # seeds what comes later, too
+        starts = self._draw_starts(seed, np.flatnonzero(mask))  # also seeds later draws
         given = options.get("states", starts)
         self._enter(self.rules.check_states(given, len(starts)), mask)
         return self._observe(), {}
 
     def step(self, actions: States) -> Step:
-        """Move a block in every environment. Rewards are 0: only goals pay."""
+        """Move a block in every environment. Rewards are 0, since goals are not known here."""
         actions = self._checked_actions(actions)
         states = self.rules.move(self.states, actions)
         moved = np.flatnonzero(states != self.states)
@@ -107,21 +107,21 @@ class BlocksVectorEnv(BatchEnv[Array]):
         self._variants[moved] = self._draw_variants(len(moved))
         blocks = actions[moved] // self.rules.n_cells
         self._jitters[moved, blocks] = self._draw_jitters(len(moved))
-        # A detector may say otherwise.
+        # A detector may predict other attributes.
         return self._observe(), *self._outcome(true_attributes=self.attributes)
 
     def sampler(self, task: str) -> GoalSampler:
-        """What draws the goals of a task, from the true states."""
+        """Return the goal sampler of a task, which uses the true states."""
         return BlockGoals(self.rules, task).of(self)
 
     @property
     def attributes(self) -> Attributes:
-        """``(num_envs, n_attributes)`` the attributes now."""
+        """``(num_envs, n_attributes)`` the current attributes."""
         return self.rules.evaluate(self.states)
 
     @property
     def frame_numbers(self) -> States:
-        """``(num_envs,)`` which pictures of :class:`Frames` are shown."""
+        """``(num_envs,)`` numbers of the current images in :class:`Frames`."""
         return self._variants * self.rules.n_states + self.states
 
     # --- helpers ----------------------------------------------------------------------------
@@ -145,11 +145,11 @@ class BlocksVectorEnv(BatchEnv[Array]):
         return self._variants_shown[self.np_random.integers(len(self._variants_shown), size=n)]
 
     def _draw_jitters(self, n: int) -> npt.NDArray[np.float64]:
-        """Shifts along x and y; a turn does not change a position."""
+        """Draw shifts along x and y; a turn does not change a position."""
         return draw_jitter((n,), self.jitter, self.np_random)[:, :2]
 
     def _observe(self) -> Array:
-        """A fresh array: who keeps the last observation must not see it change."""
+        """Return a new array, so that earlier observations do not change."""
         if self.frames is not None:
             return self.frames.take(self.frame_numbers)
         positions = self.rules.centers(*self.rules.decode(self.states))

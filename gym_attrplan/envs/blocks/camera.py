@@ -1,4 +1,4 @@
-"""Where the camera stands: high enough to see behind stacks, low enough to see what is in them."""
+"""Position of the camera: high enough to see behind stacks, low enough to see into them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 
 _ELEVATION = np.radians(53)  # lower hides blocks behind stacks, higher the blocks of a stack
-_DISTANCE = 4.0  # metres: so far that all rows look alike
+_DISTANCE = 4.0  # metres: far enough that all rows look alike
 
 
 def camera_mjcf(half: float, height: float) -> str:
-    """A far camera whose picture just holds whatever stands on the table, stacks and all."""
+    """Return a distant camera whose image just contains the table with all stacks."""
     right = np.array([1.0, 0.0, 0.0])
     up = np.array([0.0, np.sin(_ELEVATION), np.cos(_ELEVATION)])
     corners = np.array(list(product((-half, half), (-half, half), (0.0, height))))

@@ -42,7 +42,7 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     ## Observation Encoding
 
-    - `pixels`: a picture of the table, `image_size` pixels a side.
+    - `pixels`: an image of the table, `image_size` pixels a side.
     - `state`: for each block its place (x, y, z in sides of the table) and the first two columns of
         its rotation matrix, 9 numbers.
 
@@ -93,15 +93,15 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     @property
     def attributes(self) -> Attributes:
-        """``(n_attributes,)`` the attributes now."""
+        """``(n_attributes,)`` the current attributes."""
         return self.table.attributes.copy()
 
     def sampler(self, task: str) -> GoalSampler:
-        """The goal sampler of a task's name, see :class:`BlockGoals`."""
+        """Return the goal sampler of a task, see :class:`BlockGoals`."""
         return DropGoals(self.table, task)
 
     def join_action(self, action: tuple[int, npt.ArrayLike]) -> npt.NDArray[np.float32]:
-        """An action of ``native_action_space`` as one of ``action_space``."""
+        """Convert an action of ``native_action_space`` to one of ``action_space``."""
         block, place = action
         scores = np.eye(self.action_choices)[block]
         return np.concatenate([scores, np.asarray(place)]).astype(np.float32)
@@ -109,10 +109,10 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin with a random start, or with ``options["poses"]``, settled.
+        """Begin at a random start, or at ``options["poses"]`` after they have settled.
 
         Raises:
-            InvalidEnvironment: If the poses are not ``(n_blocks, 7)`` as a scene has them.
+            InvalidEnvironment: If the poses are not ``(n_blocks, 7)`` as in a scene.
         """
         super().reset(seed=seed)
         poses = (options or {}).get("poses")
@@ -126,7 +126,7 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Drop a block and wait until all rest."""
+        """Drop a block and simulate until all rest."""
         numbers = np.asarray(action, np.float32)
         if not self.action_space.contains(numbers):
             raise gym.error.InvalidAction(
@@ -138,11 +138,11 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return self._observe(), 0.0, False, False, self._info(outcome)
 
     def render(self) -> Any:
-        """A picture for people, 480 × 480, or None without a render mode."""
+        """Return a 480 × 480 image for people, or None without a render mode."""
         return None if self.render_mode is None else draw_smooth(self.table.scene)
 
     def close(self) -> None:
-        """Give OpenGL's memory back."""
+        """Release OpenGL's memory."""
         self.table.scene.close()
 
     def _observe(self) -> Observation:
@@ -159,10 +159,10 @@ class ContinuousBlocksEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
 
 def check_poses(poses: npt.ArrayLike, n_blocks: int) -> npt.NDArray[np.float64]:
-    """The poses with unit quaternions.
+    """Return the poses with unit quaternions.
 
     Raises:
-        InvalidEnvironment: If they are none.
+        InvalidEnvironment: If they are invalid.
     """
     given = np.array(poses, np.float64)
     if (

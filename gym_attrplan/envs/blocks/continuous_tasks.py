@@ -1,4 +1,4 @@
-"""Goals for the continuous world: what drops from the true state, or new starts, really lead to."""
+"""Goals for continuous blocks: results of simulated drops from the true state, or new starts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gym_attrplan.envs.blocks.tasks import hold, read_kind, stack_goal, thin
 
 @dataclass(frozen=True, eq=False)
 class DropGoals:
-    """Goals by a task's name, as in :class:`BlockGoals`; a goal sampler for one table.
+    """Goal sampler for one table, by a task's name as in :class:`BlockGoals`.
 
-    Random drops and random starts are simulated, from where the blocks are now and on a second
+    Random drops and random starts are simulated, from the current positions and on a second
     table.
 
     Args:
@@ -43,7 +43,7 @@ class DropGoals:
         read_kind(self.task, self.table.rules)
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> Any:
-        """Goals ``(n, n_attributes)``, none of which ``achieved`` meets."""
+        """Draw goals ``(n, n_attributes)``, none of which ``achieved`` meets."""
         return np.stack([self._draw_one(one, rng) for one in achieved])
 
     def _draw_one(self, achieved: IntArray, rng: np.random.Generator) -> Attributes:
@@ -53,7 +53,7 @@ class DropGoals:
                 return goal
 
     def _whole(self, achieved: IntArray, rng: np.random.Generator) -> Attributes:
-        """A whole goal, which may hold already."""
+        """Draw a complete goal, which may already hold."""
         rules = self.table.rules
         kind = read_kind(self.task, rules)
         if kind == "one_step":

@@ -1,4 +1,4 @@
-"""DropTable: blocks dropped anywhere on a table, through physics, and what their poses mean."""
+"""DropTable: physics of blocks dropped anywhere on a table, and the attributes of their poses."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from gym_attrplan.envs.blocks.scene import FLOOR, MARGIN, BlockScene, upright
 from gym_attrplan.error import InvalidEnvironment
 
 DROP_HEIGHT = 1.5
-"""Height of a block's centre above the table's top when it is let go, in sides of the table."""
+"""Height of a dropped block's centre above the table's top, in sides of the table."""
 
 APART = SIDE / 2
-"""Centres so far apart, in metres, make one block left of or in front of the other."""
+"""Minimum distance of centres for one block to be left of or in front of another, in metres."""
 
 ABOVE = SIDE / 2
-"""A block that touches another is on it if its centre is so much higher, in metres, …"""
+"""Minimum height of a block's centre above that of a touching block it is on, in metres."""
 
 BESIDE = SIDE
-"""… and less than this to the side of it, along x and along y."""
+"""Maximum horizontal distance from that block, along x and along y, in metres."""
 
 MAX_TIME = 3.0
-"""Seconds of the world's time that the blocks have to come to rest."""
+"""Maximum simulated time for the blocks to come to rest, in seconds."""
 
 N_NUMBERS = 9
-"""Numbers in an observation for each block."""
+"""Number of values in an observation for each block."""
 
 _GRAVITY = 9.81
-_CONTACT_TIME = 0.02  # blocks land at 3 m/s: with 0.01 they would bounce off what should hold them
-_HEADROOM = 1.5 * SIDE  # two blocks whose centres are so far apart in height cannot touch
-_CLEARANCE = 1.4 * SIDE  # nor can two that are so far apart along x or y
+_CONTACT_TIME = 0.02  # blocks land at 3 m/s: with 0.01 they would bounce off other blocks
+_HEADROOM = 1.5 * SIDE  # two blocks whose centres differ by this much in height cannot touch
+_CLEARANCE = 1.4 * SIDE  # nor can two that differ by this much along x or y
 
-_CUBE = Rotation.create_group("O").as_matrix()  # the 24 turns that take a cube to itself
+_CUBE = Rotation.create_group("O").as_matrix()  # the 24 rotations that map a cube to itself
 
 FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a drop.
+    """Result of a drop.
 
     Attributes:
         moved: Whether the block was free to be lifted.
-        settled: Whether the blocks came to rest in time; if not, they were stopped as they were.
+        settled: Whether the blocks came to rest in time; if not, they were stopped.
         fallen: Numbers of the blocks that left the table and were put back on it.
     """
 
@@ -58,20 +58,20 @@ class Outcome:
 
 
 class DropTable:
-    """Blocks at rest on a table, and what a drop makes of them.
+    """Blocks at rest on a table, with physics of drops.
 
     Places on the table are ``(x, y)`` from 0 to 1, x to the right and y away from the camera. A
     block is dropped square to the table, with its centre 1.5 sides of the table above the top. It
-    may slide, tip and push others. A block that leaves the table is put back flat on a random spot
-    that is free. All that is random is drawn from the generator that is given; from equal poses,
-    equal drops end equally.
+    may slide, tip and push others. A block that leaves the table is put back flat on a random free
+    spot. All random numbers come from the given generator. Equal drops from equal poses have equal
+    results.
 
     Args:
-        rules: The blocks and their names; ``rules.grid`` cells make a side of the table.
+        rules: The blocks and their names; ``rules.grid`` is the number of cells along a side.
 
     Raises:
-        InvalidEnvironment: If the table has fewer than 3 cells a side, since a block that fell
-            could then find no free spot.
+        InvalidEnvironment: If the table has fewer than 3 cells along a side, since a fallen block
+            might then have no free spot.
         DependencyNotInstalled: If MuJoCo is missing.
 
     Example:
@@ -100,14 +100,14 @@ class DropTable:
         self.place(upright(rules.centers(np.arange(rules.n_blocks), np.zeros(rules.n_blocks))))
 
     def place(self, poses: npt.ArrayLike) -> None:
-        """Put the blocks where they rested before: ``(n_blocks, 7)``, see :class:`BlockScene`."""
+        """Put the blocks at earlier resting poses: ``(n_blocks, 7)``, see :class:`BlockScene`."""
         self.scene.place(poses)
         self._read()
 
     def start(self, rng: np.random.Generator) -> Outcome:
         """Drop all blocks in random order on random places of the empty table."""
         n_blocks = self.rules.n_blocks
-        # Blocks wait their turn on the floor, far away.
+        # Blocks that are not dropped yet are on the floor, far away.
         waiting = [[10 + block, 0, FLOOR + SIDE / 2] for block in range(n_blocks)]
         self.scene.place(upright(waiting))
         outcomes = []
@@ -135,7 +135,7 @@ class DropTable:
         return outcome
 
     def covered(self) -> npt.NDArray[np.bool_]:
-        """``(n_blocks,)`` which blocks have another one on them."""
+        """Return ``(n_blocks,)`` whether each block has another one on it."""
         pairs = self.rules.pairs
         above = self.attributes[-len(pairs) :] == 1
         covered = np.zeros(self.rules.n_blocks, np.bool_)
@@ -143,7 +143,7 @@ class DropTable:
         return covered
 
     def observe(self) -> FloatArray:
-        """``(9 * n_blocks,)`` where the blocks are, for a network; see :func:`observe_poses`."""
+        """Return the ``(9 * n_blocks,)`` observation of the poses, see :func:`observe_poses`."""
         return observe_poses(self.scene.poses(), self.side)
 
     # --- helpers ----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class DropTable:
     ) -> Outcome:
         others = [other for other in present if other != block]
         tops = self.scene.positions()[others, 2]
-        # The empty part of the fall is not simulated: what is in the way lies below this height.
+        # The free fall is not simulated: all obstacles are below this height.
         height = DROP_HEIGHT * self.side
         z = min(height, tops.max(initial=0.0) + _HEADROOM)
         speed = np.sqrt(2 * _GRAVITY * (height - z))
@@ -179,13 +179,13 @@ class DropTable:
         return Outcome(True, settled, tuple(sorted(put_back)))
 
     def _fallen(self, present: list[int]) -> list[int]:
-        """Blocks whose centre is below the table's top, or so near its edge that they teeter."""
+        """Return blocks whose centre is below the table's top, or almost over its edge."""
         places = self.scene.positions()[present]
         outside = np.abs(places[:, :2]).max(axis=1) > self.side / 2 + MARGIN / 2
         return [present[i] for i in np.flatnonzero((places[:, 2] < 0) | outside)]
 
     def _put_back(self, block: int, others: list[int], rng: np.random.Generator) -> None:
-        """Lay a block on a spot of the table that no other block is over."""
+        """Lay a block on a free spot of the table."""
         taken = self.scene.positions()[others, :2]
         while True:  # at most 5 blocks cannot cover 3 × 3 cells: some spot is always free
             x, y = (rng.random(2) - 0.5) * self.side
@@ -194,13 +194,13 @@ class DropTable:
         self.scene.drop(block, x, y, SIDE / 2)
 
 
-# --- what poses mean ------------------------------------------------------------------------
+# --- attributes and observations of poses ---------------------------------------------------
 
 
 def read_relations(
     positions: npt.ArrayLike, touching: npt.ArrayLike, pairs: npt.NDArray[Any]
 ) -> Attributes:
-    """The attributes of blocks at ``(…, n_blocks, 3)`` places in metres.
+    """Return the attributes of blocks at ``(…, n_blocks, 3)`` positions in metres.
 
     Args:
         positions: The blocks' centres.
@@ -219,11 +219,11 @@ def read_relations(
 
 
 def observe_poses(poses: npt.ArrayLike, side: float) -> FloatArray:
-    """``(…, n_blocks, 7)`` poses → ``(…, 9 * n_blocks)`` numbers for a network.
+    """Convert ``(…, n_blocks, 7)`` poses to ``(…, 9 * n_blocks)`` observations.
 
-    Of each block the place in sides of the table (x and y from 0 to 1 as in actions, z above the
-    top), then the first two columns of its rotation matrix. Of the 24 turns in which a cube looks
-    the same it is the one nearest to none.
+    For each block: its place in sides of the table (x and y from 0 to 1 as in actions, z above the
+    top), then the first two columns of its rotation matrix. Of the 24 equivalent rotations of a
+    cube, the smallest is used.
     """
     poses = np.asarray(poses, np.float64)
     places = poses[..., :3] / side + (0.5, 0.5, 0.0)

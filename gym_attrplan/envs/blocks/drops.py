@@ -1,4 +1,4 @@
-"""Examples of random drops in the continuous world, to train models on."""
+"""Examples of random drops in the continuous block world, for training models."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gym_attrplan.envs.blocks.scene import Poses
 from gym_attrplan.error import InvalidEnvironment
 
 EPISODE = 20
-"""Drops from one random start to the next."""
+"""Number of drops from one random start to the next."""
 
-_CHUNK = 25 * EPISODE  # examples from one stream of random numbers, whatever the number of jobs
+_CHUNK = 25 * EPISODE  # examples per generator, independent of the number of processes
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ def collect_drops(
     n_jobs: int = 1,
     progress_bar: bool = False,
 ) -> Drops:
-    """Examples of random drops, 20 on end from each random start.
+    """Collect examples of random drops, 20 in a row from each random start.
 
-    A given seed gives the same examples in any number of processes.
+    A seed gives the same examples with any number of processes.
 
     Args:
         n: Number of examples.
-        seed: Seed of everything random.
+        seed: Seed of all random draws.
         n_blocks: Number of blocks.
-        grid: Cells along a side of the table.
-        n_jobs: Processes to share the work; with more than one, a script needs the usual
+        grid: Number of cells along a side of the table.
+        n_jobs: Number of processes; with more than one, a script needs the usual
             ``if __name__ == "__main__":``.
-        progress_bar: Whether to show how far it is.
+        progress_bar: Whether to show a progress bar.
 
     Raises:
         InvalidEnvironment: On a number out of range.

@@ -22,7 +22,7 @@ from gym_attrplan.error import InvalidEnvironment
 from gym_attrplan.wrappers import GoalSampler
 
 _DROP = 0.01
-"""How far above its place a block is let go, in metres."""
+"""Height above its final place from which a block is dropped, in metres."""
 
 
 Array = npt.NDArray[Any]
@@ -48,7 +48,7 @@ class BlocksEnv(gym.Env[Array, Any]):
 
     ## Observation Encoding
 
-    - `pixels`: a picture of `image_size` × `image_size` pixels, RGB.
+    - `pixels`: an image of `image_size` × `image_size` pixels, RGB.
     - `state`: x, y, z of each block, in sides of a block (40 mm): x to the right, y away from the
         camera, z up; the middle of the table's top is the origin.
 
@@ -125,26 +125,26 @@ class BlocksEnv(gym.Env[Array, Any]):
         return self._observe(), 0.0, False, False, {}
 
     def render(self) -> Any:
-        """A picture for people, 480 × 480, or None without a render mode."""
+        """Return a 480 × 480 image for people, or None without a render mode."""
         return None if self.render_mode is None else draw_smooth(self.scene)
 
     def close(self) -> None:
-        """Give OpenGL's memory back."""
+        """Release OpenGL's memory."""
         self.scene.close()
 
     @property
     def attributes(self) -> Attributes:
-        """``(n_attributes,)`` the attributes, read from where the blocks are."""
+        """``(n_attributes,)`` the attributes, computed from the blocks' positions."""
         values: Attributes = self.rules.read(self.scene.positions()[None])[0]
         return values
 
     @property
     def state(self) -> int:
-        """The number of the state, read from where the blocks are."""
+        """The number of the state, computed from the blocks' positions."""
         return int(self.rules.locate(self.scene.positions()[None])[0])
 
     def sampler(self, task: str) -> GoalSampler:
-        """The goal sampler of a task's name, see :class:`BlockGoals`."""
+        """Return the goal sampler of a task, see :class:`BlockGoals`."""
         return BlockGoals(self.rules, task).of(self)
 
     def _is_covered(self, block: int) -> bool:

@@ -16,7 +16,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OneStepExamples:
-    """What one random action does to random starts, one row for each example.
+    """Results of one random action from random starts, one row for each example.
 
     Attributes:
         states: ``(n,)`` states before the action.
@@ -24,8 +24,8 @@ class OneStepExamples:
         next_states: ``(n,)`` states after it.
         attributes: ``(n, n_attributes)`` int8, before the action.
         next_attributes: ``(n, n_attributes)`` int8, after it.
-        frames: ``(n,)`` numbers of pictures of the states before; :meth:`Frames.take` gets them.
-        next_frames: ``(n,)`` numbers of pictures of the states after; the same where nothing moved.
+        frames: ``(n,)`` numbers of images of the states before; :meth:`Frames.take` reads them.
+        next_frames: ``(n,)`` numbers of images of the states after; the same if nothing moved.
 
     Example:
         >>> examples = collect(1000, seed=0)
@@ -54,14 +54,14 @@ def collect(
     n_variants: int = 5,
     split: str = "train",
 ) -> OneStepExamples:
-    """One-step examples: a random action from each of n random starts.
+    """Collect one-step examples: a random action from each of n random starts.
 
     Args:
         n: Number of examples.
-        seed: Makes them reproducible.
-        rules: The world; four blocks on 3 × 3 cells by default.
-        n_variants: Pictures of each state in :class:`Frames`, 1 without jitter.
-        split: ``"train"`` or ``"held_out"``: which of them are shown.
+        seed: Seed of all random draws.
+        rules: The rules; four blocks on 3 × 3 cells by default.
+        n_variants: Number of images of each state in :class:`Frames`, 1 without jitter.
+        split: ``"train"`` or ``"held_out"``: the images to use.
 
     Raises:
         InvalidData: If n is negative.

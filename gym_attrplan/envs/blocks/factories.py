@@ -1,13 +1,13 @@
-"""The entry points of the registry: keyword arguments → a block world with attributes and goals.
+"""Entry points of the registry, which make block worlds with attributes and goals.
 
-All take, besides the arguments of :class:`BlocksRules`, these options:
+All take the arguments of :class:`BlocksRules` and these options:
 
 - ``task``: which goals are drawn, see :class:`~gym_attrplan.envs.blocks.tasks.BlockGoals`;
 - ``goal_sampler``: draws other goals than the task's;
 - ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
 - ``obs_type``: ``"pixels"`` (default) or ``"state"``; ``image_size``: 128 by default;
-- ``jitter``: how far off-centre and turned blocks are dropped, 0 to 1; not in the continuous world,
-  where the action says it.
+- ``jitter``: how far off-centre and turned blocks are dropped, 0 to 1; not in the continuous block
+  world, where the action determines it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def make_blocks(
     **options: Any,
 ) -> Env:
     """``AttrBlocks-v0``; ``render_mode`` is ``"human"``, ``"rgb_array"`` or None."""
-    world = partial(BlocksEnv, BlocksRules(n_blocks, grid, colors), jitter=jitter)
-    return _make(world, task=task, **options)
+    make = partial(BlocksEnv, BlocksRules(n_blocks, grid, colors), jitter=jitter)
+    return _make(make, task=task, **options)
 
 
 def make_blocks_continuous(
@@ -51,9 +51,9 @@ def make_blocks_continuous(
     task: str = "multi_step",
     **options: Any,
 ) -> Env:
-    """``AttrBlocksContinuous-v0``; ``render_mode`` as above."""
-    world = partial(ContinuousBlocksEnv, BlocksRules(n_blocks, grid, colors))
-    return _make(world, task=task, **options)
+    """``AttrBlocksContinuous-v0``; ``render_mode`` as for :func:`make_blocks`."""
+    make = partial(ContinuousBlocksEnv, BlocksRules(n_blocks, grid, colors))
+    return _make(make, task=task, **options)
 
 
 def make_blocks_vector(
@@ -68,10 +68,10 @@ def make_blocks_vector(
     terminate_on_success: bool = True,
     **view: Any,
 ) -> AttributeVectorWrapper:
-    """``AttrBlocks-v0`` in batches; takes the other options of :class:`BlocksVectorEnv` besides."""
-    worlds = BlocksVectorEnv(BlocksRules(n_blocks, grid, colors), num_envs=num_envs, **view)
+    """``AttrBlocks-v0`` in batches; also takes the other options of :class:`BlocksVectorEnv`."""
+    envs = BlocksVectorEnv(BlocksRules(n_blocks, grid, colors), num_envs=num_envs, **view)
     return wrap_batch(
-        worlds,
+        envs,
         task=task,
         goal_sampler=goal_sampler,
         step_penalty=step_penalty,
@@ -80,7 +80,7 @@ def make_blocks_vector(
 
 
 def _make(
-    world: Callable[..., Env],
+    make: Callable[..., Env],
     *,
     obs_type: str = "pixels",
     image_size: int = 128,
@@ -88,6 +88,6 @@ def _make(
     **goals: Any,
 ) -> Env:
     drawn_as = "rgb_array" if render_mode == "human" else render_mode
-    raw = world(obs_type=obs_type, image_size=image_size, render_mode=drawn_as)
+    raw = make(obs_type=obs_type, image_size=image_size, render_mode=drawn_as)
     env: Env = TaskWrapper(raw, **goals)
     return HumanRendering(env) if render_mode == "human" else env

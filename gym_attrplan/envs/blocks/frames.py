@@ -1,4 +1,4 @@
-"""Frames: a picture of every state, drawn by MuJoCo once and kept in the user's cache folder."""
+"""Frames: an image of every state, drawn once by MuJoCo and cached in a file."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from gym_attrplan.envs.blocks.views import check_jitter
 from gym_attrplan.error import InvalidEnvironment
 
 MAX_STATES = 20_000
-"""Worlds with more states get no pictures of all of them: that would take tens of gigabytes."""
+"""Maximum number of states with images of all: more would take tens of gigabytes."""
 
 SPLITS = ("train", "held_out")
 
-_VERSION = 1  # to be raised when this code draws other pictures of the same scene
-_N_CHECKED = 256  # pictures that the checksum covers; all of them in small caches
-_N_WRITTEN = 64  # pictures written at a time
+_VERSION = 1  # to be raised when this code draws different images of the same scene
+_N_CHECKED = 256  # images that the checksum covers; all of them in small caches
+_N_WRITTEN = 64  # images written at a time
 
 
 class Frames:
-    """Pictures of all states, a few variants of each, in a file that all processes share.
+    """Images of all states, in several variants, in a file that all processes share.
 
-    Each variant shows every state with its blocks a little off-centre and turned in another way.
-    The last variant is held out: what was trained on the others is evaluated on it. Without
+    Each variant shows every state with its blocks a little off-centre and turned differently.
+    The last variant is held out, to evaluate models trained on the others. Without
     jitter there is one variant, for both.
 
     The file is made when it is first needed, in ``$ATTRPLAN_CACHE``, or else in ``gym_attrplan``
-    under ``$XDG_CACHE_HOME`` or ``~/.cache``. It appears there complete or not at all, and is made
-    anew if it is damaged, or if the scene or MuJoCo's version are others.
+    under ``$XDG_CACHE_HOME`` or ``~/.cache``. It is written atomically, and drawn again if it is
+    damaged, or if the scene or MuJoCo's version has changed.
 
     Args:
-        rules: The world.
-        image_size: Side of the pictures, in pixels.
-        jitter: How far off the blocks are, from 0 to 1.
-        n_variants: Pictures of each state; at least 2, as one is held out.
+        rules: The rules.
+        image_size: Side of the images, in pixels.
+        jitter: How far off-centre and turned the blocks are, from 0 to 1.
+        n_variants: Number of images of each state; at least 2, as one is held out.
 
     Raises:
-        InvalidEnvironment: On a number out of range, or a world with too many states.
+        InvalidEnvironment: If a number is out of range, or there are too many states.
 
     Example:
         >>> frames = Frames(BlocksRules(), image_size=64)
@@ -75,7 +75,7 @@ class Frames:
     ) -> None:
         if rules.n_states > MAX_STATES:
             raise InvalidEnvironment(
-                f"pictures in batches come from a file with every state, at most {MAX_STATES:,} of "
+                f"images in batches come from a file with every state, at most {MAX_STATES:,} of "
                 f"them; {rules.n_blocks} blocks on {rules.grid} x {rules.grid} cells have "
                 f"{rules.n_states:,}. Give obs_type='state', or make single environments."
             )
@@ -91,7 +91,7 @@ class Frames:
 
     @cached_property
     def array(self) -> npt.NDArray[np.uint8]:
-        """All pictures, of :attr:`shape`, read from the file as they are needed."""
+        """All images, of :attr:`shape`, read from the file on demand."""
         if (array := self._open(self.path)) is None:
             self._build()
             array = self._open(self.path)
@@ -104,7 +104,7 @@ class Frames:
 
     @cached_property
     def path(self) -> Path:
-        """The folder of these pictures; its name tells them from all others."""
+        """The folder of these images; its name identifies them."""
         made_of = {
             "version": _VERSION,
             "mujoco": load_mujoco().__version__,
@@ -116,7 +116,7 @@ class Frames:
         return cache_folder() / f"blocks-{self.image_size}px-{key}"
 
     def take(self, numbers: npt.NDArray[np.int64]) -> Image:
-        """``(n, size, size, 3)`` the pictures numbered ``variant * n_states + state``; a copy."""
+        """Return ``(n, size, size, 3)`` images numbered ``variant * n_states + state``; a copy."""
         return self.array.reshape(-1, *self.shape[2:])[numbers]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -126,10 +126,10 @@ class Frames:
     # --- the file ---------------------------------------------------------------------------
 
     def _open(self, folder: Path) -> npt.NDArray[np.uint8] | None:
-        """The pictures in a folder; None if they are not there, or not as they were written."""
+        """Return the images in a folder; None if they are missing or damaged."""
         try:
             manifest = json.loads((folder / "manifest.json").read_text())
-            # A shorter file is refused here, before a checksum would read beyond its end.
+            # A shorter file fails here, before the checksum would read beyond its end.
             array = np.memmap(folder / "frames.bin", np.uint8, "r", shape=self.shape)
         except (OSError, ValueError):
             return None
@@ -143,16 +143,16 @@ class Frames:
         return {"shape": list(self.shape), "jitter": self.jitter, "checksum": checksum}
 
     def _build(self) -> None:
-        """Write the file beside its place, then move it there in one go.
+        """Write the file beside its target, then move it there atomically.
 
-        Two processes that do so at once each write their own; the first one's stays.
+        Two processes that do so at the same time each write their own; the first one's stays.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         size = int(np.prod(self.shape))
         free = shutil.disk_usage(self.path.parent).free
         if size > free:
             raise InvalidEnvironment(
-                f"pictures of all states take {size / 1e9:.2f} GB, and {self.path.parent} has "
+                f"images of all states take {size / 1e9:.2f} GB, and {self.path.parent} has "
                 f"{free / 1e9:.2f} GB left. ATTRPLAN_CACHE names another place."
             )
         folder = Path(tempfile.mkdtemp(prefix=f"{self.path.name}-", dir=self.path.parent))
@@ -165,7 +165,7 @@ class Frames:
     def _write(self, folder: Path, size: int) -> None:
         console = Console(stderr=True)
         n_frames = self.shape[0] * self.shape[1]
-        text = f"Drawing {n_frames:,} pictures once, {size / 1e6:,.0f} MB, in {self.path}"
+        text = f"Drawing {n_frames:,} images once, {size / 1e6:,.0f} MB, in {self.path}"
         console.print(text, soft_wrap=True)
         with (folder / "frames.bin").open("wb") as file:
             frames = self._draw()
@@ -178,7 +178,7 @@ class Frames:
         (folder / "manifest.json").write_text(json.dumps(self._manifest(written)))
 
     def _draw(self) -> Iterator[Image]:
-        """Every picture, in the order of the file."""
+        """Yield every image, in the order of the file."""
         rules, scene = self.rules, BlockScene(self.rules.colors, self.rules.grid)
         centers = rules.centers(*rules.decode(np.arange(rules.n_states)))
         for variant in range(self.n_variants):
@@ -195,7 +195,7 @@ class Frames:
         if self._open(self.path) is not None:
             return  # another process was faster
         if self.path.exists():
-            # Moved away before it is deleted: nobody ever opens half of it.
+            # Moved away before it is deleted, so that no process opens half of it.
             damaged = Path(tempfile.mkdtemp(prefix="damaged-", dir=self.path.parent))
             os.replace(self.path, damaged / "frames")
             shutil.rmtree(damaged, ignore_errors=True)
@@ -207,7 +207,7 @@ class Frames:
 
 
 def check_variants(n_variants: int, jitter: float) -> int:
-    """How many pictures of each state there are: one if all of them would be the same.
+    """Return the number of images of each state: one if all of them would be equal.
 
     Raises:
         InvalidEnvironment: If there is none to hold out.
@@ -221,7 +221,7 @@ def check_variants(n_variants: int, jitter: float) -> int:
 
 
 def split_variants(split: str, n_variants: int) -> npt.NDArray[np.int64]:
-    """The variants of a split: the last one is held out; a single one serves both.
+    """Return the variants of a split: the last one is held out; a single one serves both.
 
     Raises:
         InvalidEnvironment: If there is no such split.
@@ -235,7 +235,7 @@ def split_variants(split: str, n_variants: int) -> npt.NDArray[np.int64]:
 
 
 def cache_folder() -> Path:
-    """Where pictures are kept: ``ATTRPLAN_CACHE``, or a folder in the user's cache."""
+    """Return the folder of images: ``ATTRPLAN_CACHE``, or a folder in the user's cache."""
     if own := os.environ.get("ATTRPLAN_CACHE"):
         return Path(own)
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

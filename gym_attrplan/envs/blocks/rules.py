@@ -1,4 +1,4 @@
-"""The rules of the block world in numpy alone: states, moves, attributes, random starts."""
+"""The rules of the block world in numpy: states, moves, attributes, random starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gym_attrplan.error import InvalidEnvironment, did_you_mean
 
 COLORS = ("red", "green", "blue", "yellow", "purple", "white")
-"""What blocks can look like, and how they are named."""
+"""Colours of blocks, and their names."""
 
 RELATIONS = ("left_of", "in_front_of", "on")
 
@@ -26,13 +26,13 @@ PITCH = 0.09
 """Distance between the centres of neighbouring cells, in metres."""
 
 MAX_SHIFT = 0.008
-"""How far off its cell's centre a block is dropped at most, in metres."""
+"""Maximum distance of a dropped block from its cell's centre, in metres."""
 
 MAX_TURN = np.radians(15)
-"""How far a block is turned at most when it is dropped, in radians."""
+"""Maximum turn of a dropped block, in radians."""
 
 _MAX_TABLE = 1_000_000
-"""Up to so many (state, action) pairs are looked up; beyond, moves are worked out each time."""
+"""Maximum number of (state, action) pairs in a table; with more, moves are computed each time."""
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -41,15 +41,15 @@ Attributes = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class BlocksRules:
-    """Coloured blocks on a square grid of cells, stacked as high as you like.
+    """Rules for coloured blocks on a square grid of cells, in stacks of any height.
 
-    Cells are numbered as one reads a picture of them: row by row, the farthest row first, each from
-    left to right. A block's height is the number of blocks below it. A state's number stands for
-    the cells and heights of all blocks; every method takes whole batches of states.
+    Cells are numbered in reading order of an image: row by row, the farthest row first, each from
+    left to right. A block's height is the number of blocks below it. A state's number encodes
+    the cells and heights of all blocks. Every method takes whole batches of states.
 
     Args:
         n_blocks: Number of blocks, 2 to 6.
-        grid: Cells along a side, 2 to 6.
+        grid: Number of cells along a side, 2 to 6.
         colors: Colours to use, the first ``n_blocks`` of them.
 
     Raises:
@@ -103,7 +103,7 @@ class BlocksRules:
 
     @property
     def n_states(self) -> int:
-        """Number of states, as block i can go to the bottom of any cell or onto i others."""
+        """Number of states: block i can be at the bottom of any cell or on one of i others."""
         return math.prod(range(self.n_cells, self.n_cells + self.n_blocks))
 
     @cached_property
@@ -118,7 +118,7 @@ class BlocksRules:
         return [f"{relation}({a}, {b})" for relation in RELATIONS for a, b in pairs]
 
     def action(self, color: str, cell: int) -> int:
-        """The number of the action that puts a block onto a cell.
+        """Return the number of the action that puts a block onto a cell.
 
         Raises:
             InvalidEnvironment: If no block has that colour, or if there is no such cell.
@@ -133,10 +133,10 @@ class BlocksRules:
     # --- states -----------------------------------------------------------------------------
 
     def encode(self, cells: npt.ArrayLike, heights: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """``(n, n_blocks)`` cells and heights → ``(n,)`` state numbers.
+        """Encode ``(n, n_blocks)`` cells and heights as ``(n,)`` state numbers.
 
-        Block i's digit is what it finds below it when the blocks before it stand already: one of
-        them, or the bottom of a cell.
+        Block i's digit is the support it finds when the blocks before it are in place: one of them,
+        or the bottom of a cell.
         """
         cells, heights = np.asarray(cells), np.asarray(heights)
         states, weight = np.zeros(len(cells), np.int64), 1
@@ -153,7 +153,7 @@ class BlocksRules:
         return states
 
     def decode(self, states: IntArray) -> tuple[IntArray, IntArray]:
-        """``(n,)`` state numbers → ``(n, n_blocks)`` cells and heights."""
+        """Decode ``(n,)`` state numbers to ``(n, n_blocks)`` cells and heights."""
         rest = states.astype(np.int64)
         rows = np.arange(len(rest))
         cells = np.zeros((len(rest), self.n_blocks), np.int64)
@@ -169,10 +169,10 @@ class BlocksRules:
         return cells, heights
 
     def check_states(self, states: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
-        """State numbers that someone else gave, as ``(n,)`` int64.
+        """Return given state numbers as ``(n,)`` int64, after checking them.
 
         Raises:
-            InvalidEnvironment: If there are not n of them, or if one is no state's number.
+            InvalidEnvironment: If there are not n of them, or if one is not a state's number.
         """
         array = np.asarray(states)
         whole = array.dtype.kind in "iu" and array.shape == (n,)
@@ -184,9 +184,9 @@ class BlocksRules:
         return array.astype(np.int64)
 
     def move(self, states: IntArray, actions: IntArray | int) -> npt.NDArray[np.int64]:
-        """``(n,)`` states after ``(n,)`` actions, ``block * n_cells + cell`` each.
+        """Return ``(n,)`` states after ``(n,)`` actions, ``block * n_cells + cell`` each.
 
-        A block with another one on it stays where it is.
+        A block with another one on it does not move.
         """
         if self._has_tables:
             moved: npt.NDArray[np.int64] = _tables(self)[0][states, actions]
@@ -194,7 +194,7 @@ class BlocksRules:
         return self._move(states, np.asarray(actions))
 
     def random_starts(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """``(n,)`` states of blocks that were dropped in random order on random cells."""
+        """Return ``(n,)`` states of blocks dropped in random order on random cells."""
         cells = rng.integers(self.n_cells, size=(n, self.n_blocks))
         turns = rng.random((n, self.n_blocks))
         heights = np.zeros_like(cells)
@@ -205,18 +205,18 @@ class BlocksRules:
     # --- attributes -------------------------------------------------------------------------
 
     def evaluate(self, states: IntArray) -> Attributes:
-        """``(n, n_attributes)`` the attributes of states."""
+        """Return ``(n, n_attributes)`` attributes of states."""
         if self._has_tables:
             values: Attributes = _tables(self)[1][states]
             return values
         return self._evaluate(states)
 
     def read(self, positions: npt.ArrayLike) -> Attributes:
-        """``(n, n_attributes)`` the attributes of blocks at ``(n, n_blocks, 3)`` positions.
+        """Return ``(n, n_attributes)`` attributes of blocks at ``(n, n_blocks, 3)`` positions.
 
         A block is left of or in front of another if their centres are more than half a pitch apart
-        that way; it is on another if it is less than a side off it sideways, and a side higher,
-        half a side more or less.
+        in that direction. It is on another if its horizontal distance is less than a side, and it
+        is higher by a side, plus or minus half a side.
         """
         places = np.moveaxis(np.asarray(positions), -1, 0)
         dx, dy, dz = places[..., self.pairs[:, 0]] - places[..., self.pairs[:, 1]]
@@ -227,10 +227,10 @@ class BlocksRules:
     # --- places -----------------------------------------------------------------------------
 
     def centers(self, cells: npt.ArrayLike, heights: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """``(..., 3)`` where the centres of blocks rest, in metres.
+        """Return ``(..., 3)`` centres of resting blocks, in metres.
 
-        The middle of the table's top is the origin; x goes to the right, y away from the camera and
-        z up.
+        The origin is the middle of the table's top; x points to the right, y away from the camera
+        and z up.
         """
         rows, columns = np.divmod(np.asarray(cells), self.grid)
         middle = (self.grid - 1) / 2
@@ -238,7 +238,7 @@ class BlocksRules:
         return np.stack([(columns - middle) * PITCH, (middle - rows) * PITCH, z], axis=-1)
 
     def locate(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """``(n,)`` the states of blocks that rest at ``(n, n_blocks, 3)`` positions."""
+        """Return ``(n,)`` states of blocks that rest at ``(n, n_blocks, 3)`` positions."""
         x, y, z = np.moveaxis(np.asarray(positions), -1, 0)
         middle, last = (self.grid - 1) / 2, self.grid - 1
         columns = np.clip(np.rint(x / PITCH + middle), 0, last).astype(np.int64)
@@ -285,10 +285,10 @@ def _tables(rules: BlocksRules) -> tuple[npt.NDArray[np.int64], Attributes]:
 def draw_jitter(
     shape: tuple[int, ...], jitter: float, rng: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    """``(*shape, 3)`` how far drops are off along x and y (metres) and turned (radians).
+    """Draw ``(*shape, 3)`` offsets of drops along x and y (metres), and turns (radians).
 
-    With ``jitter=1`` a drop is up to 8 mm off, in any direction, and turned by up to 15 degrees:
-    every stack still stands, as no block's centre is then near the edge of the one below.
+    With ``jitter=1`` a drop is up to 8 mm off, in any direction, and turned by up to 15 degrees.
+    Every stack still stands, as no block's centre is then near the edge of the one below.
     """
     shifts = MAX_SHIFT * np.sqrt(rng.random(shape))
     ways = rng.uniform(-np.pi, np.pi, shape)

@@ -1,7 +1,7 @@
-"""BlockScene: blocks on a table in MuJoCo; the only file here that loads it, when a scene is made.
+"""BlockScene: blocks on a table in MuJoCo, which is loaded when a scene is made.
 
-The discrete and the continuous world are both built on it: it knows poses, drops, rest, contacts
-and pictures, and neither cells nor attributes.
+The discrete and the continuous block world both use it. It handles poses, drops, rest, contacts
+and images, but neither cells nor attributes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ RGB = {
 
 MAX_IMAGE_SIZE = 1024
 FLOOR = -0.2
-"""How far below the table's top the floor lies that catches what falls off the table, in metres."""
+"""Height of the floor, which catches falling blocks, relative to the table's top, in metres."""
 
 MARGIN = 0.01
-"""How far the table reaches beyond the outer cells, in metres."""
+"""Width of the table beyond the outer cells, in metres."""
 
-_TIMESTEP = 0.005  # 0.01 is faster, but drops onto an edge then end otherwise
-_AT_REST = 0.005  # no block moves faster, in m/s, or turns faster, in rad/s times half its side
+_TIMESTEP = 0.005  # 0.01 is faster, but drops onto an edge then have different results
+_AT_REST = 0.005  # maximum speed at rest, in m/s, and rotation, in rad/s times half a side
 _STEPS_PER_LOOK = 4
-_LOOKS = 3  # in a row that find all slow: a block at the top of its bounce is not at rest
+_LOOKS = 3  # slow checks in a row: a block at the top of its bounce is not at rest
 _GL_LINES = (
     'pip install "gym_attrplan[mujoco]" and, on Debian, apt-get install libegl1 libegl-mesa0 '
     "libgl1 libgl1-mesa-dri (MUJOCO_GL=egl) or apt-get install libosmesa6 (MUJOCO_GL=osmesa). "
@@ -53,14 +53,14 @@ class BlockScene:
     """Free boxes on a table, at rest between drops.
 
     A pose is ``(x, y, z, qw, qx, qy, qz)``: metres from the middle of the table's top (x to the
-    right, y away from the camera, z up) and a turn as a unit quaternion. Poses are all there is to
-    a scene: a drop from equal poses ends equally, whatever was simulated before.
+    right, y away from the camera, z up) and a rotation as a unit quaternion. A scene has no other
+    state: equal drops from equal poses have equal results.
 
     Args:
         colors: The blocks' colours, one block each.
-        grid: Marked cells along a side; they are only painted on.
-        contact_time: Seconds in which a contact takes up a hit. Hits at several m/s need 0.02.
-        overhang: How far beyond the table the camera sees, in metres.
+        grid: Number of marked cells along a side; the marks have no effect.
+        contact_time: Duration of a contact in seconds. Impacts at several m/s need 0.02.
+        overhang: Distance beyond the table that the camera sees, in metres.
 
     Raises:
         DependencyNotInstalled: If MuJoCo is missing; from :meth:`render`, if OpenGL is.
@@ -101,24 +101,24 @@ class BlockScene:
     # --- poses ------------------------------------------------------------------------------
 
     def place(self, poses: npt.ArrayLike) -> None:
-        """Put all blocks somewhere ``(n_blocks, 7)``, at rest; nothing is simulated."""
+        """Place all blocks at poses ``(n_blocks, 7)``, at rest, without simulation."""
         self._mujoco.mj_resetData(self._model, self._data)
         self._poses[:] = poses
 
     def poses(self) -> Poses:
-        """``(n_blocks, 7)`` where the blocks are; a copy."""
+        """Return ``(n_blocks, 7)`` poses of the blocks; a copy."""
         return self._poses.copy()
 
     def positions(self) -> Poses:
-        """``(n_blocks, 3)`` the blocks' centres; a copy."""
+        """Return ``(n_blocks, 3)`` centres of the blocks; a copy."""
         return self._poses[:, :3].copy()
 
     def drop(
         self, block: int, x: float, y: float, z: float, yaw: float = 0.0, *, speed: float = 0.0
     ) -> None:
-        """Take a block away and let go of it, upright, with its centre at (x, y, z).
+        """Move a block to (x, y, z), upright, and release it.
 
-        It may be falling already, at a ``speed`` in m/s. Nothing moves until :meth:`settle`.
+        Its initial downward ``speed`` is in m/s. Nothing moves until :meth:`settle`.
         """
         poses = self.poses()
         poses[block] = upright([[x, y, z]], [yaw])[0]
@@ -126,7 +126,7 @@ class BlockScene:
         self._velocities[block, 2] = -speed
 
     def settle(self, max_time: float = 3.0) -> bool:
-        """Simulate until all blocks rest, or for ``max_time`` seconds of the world's time.
+        """Simulate until all blocks rest, or for ``max_time`` seconds of simulated time.
 
         Returns:
             Whether they rest.
@@ -140,7 +140,7 @@ class BlockScene:
         return False
 
     def contacts(self) -> npt.NDArray[np.bool_]:
-        """``(n_blocks, n_blocks)`` whether two blocks touch where they are now."""
+        """Return ``(n_blocks, n_blocks)`` whether two blocks touch."""
         self._mujoco.mj_kinematics(self._model, self._data)
         self._mujoco.mj_collision(self._model, self._data)
         blocks = self._block_of_geom[self._data.contact.geom]
@@ -154,24 +154,24 @@ class BlockScene:
         speeds[:, 3:] *= SIDE / 2
         return bool(speeds.max() < _AT_REST)
 
-    # --- pictures ---------------------------------------------------------------------------
+    # --- images -----------------------------------------------------------------------------
 
     def render(self, size: int) -> Image:
-        """A picture ``(size, size, 3)`` of the blocks where they are now.
+        """Return an image ``(size, size, 3)`` of the blocks.
 
         Raises:
             InvalidEnvironment: If the size is not 16 to 1024.
-            DependencyNotInstalled: If there is no OpenGL to draw with.
+            DependencyNotInstalled: If OpenGL is missing.
         """
         if size not in self._views:
             self._views[size] = _View(self._mujoco, self._model, check_image_size(size))
-        # Poses are enough for a picture: no forces, no contacts.
+        # Poses are enough for an image: no forces, no contacts.
         self._mujoco.mj_kinematics(self._model, self._data)
         self._mujoco.mj_camlight(self._model, self._data)
         return self._views[size].draw(self._data)
 
     def close(self) -> None:
-        """Give OpenGL's memory back; pictures can still be asked for and take it again."""
+        """Release OpenGL's memory; later images allocate it again."""
         while self._views:
             self._views.popitem()[1].close()
 
@@ -187,9 +187,9 @@ class BlockScene:
 
 
 class _View:
-    """Draws pictures of one size.
+    """Draws images of one size.
 
-    MuJoCo's own Renderer fixes its OpenGL when MuJoCo is loaded, which others may have done before.
+    MuJoCo's own Renderer fixes its OpenGL backend when MuJoCo is loaded, perhaps by other code.
     """
 
     def __init__(self, mujoco: Any, model: Any, size: int) -> None:
@@ -239,7 +239,7 @@ def upright(positions: npt.ArrayLike, yaws: npt.ArrayLike = 0.0) -> Poses:
 
 
 def check_image_size(size: int) -> int:
-    """The size, if pictures can have it.
+    """Check the size of an image and return it.
 
     Raises:
         InvalidEnvironment: If not.
@@ -252,7 +252,7 @@ def check_image_size(size: int) -> int:
 
 
 def load_mujoco() -> Any:
-    """MuJoCo; where there is no display and MUJOCO_GL says nothing, drawing off screen.
+    """Import MuJoCo, with off-screen rendering if there is no display and MUJOCO_GL is not set.
 
     Raises:
         DependencyNotInstalled: If it is missing.
@@ -267,7 +267,7 @@ def load_mujoco() -> Any:
 
 
 def open_gl(mujoco: Any, size: int) -> Any:
-    """An OpenGL context to draw pictures with, of the kind that MUJOCO_GL names.
+    """Create an OpenGL context with the backend that MUJOCO_GL names.
 
     Raises:
         DependencyNotInstalled: If there is none.
@@ -278,7 +278,7 @@ def open_gl(mujoco: Any, size: int) -> Any:
         return module.GLContext(size, size)
     except Exception as error:  # each backend fails in its own way: AttributeError, GLError, …
         raise DependencyNotInstalled(
-            f"pictures of blocks need OpenGL, and MUJOCO_GL={backend!r} gives none "
+            f"images of blocks need OpenGL, and MUJOCO_GL={backend!r} gives none "
             f"({type(error).__name__}: {error}): {_GL_LINES}"
         ) from error
 
@@ -286,7 +286,7 @@ def open_gl(mujoco: Any, size: int) -> Any:
 def scene_mjcf(
     colors: Sequence[str], grid: int, *, contact_time: float = 0.01, overhang: float = 0.0
 ) -> str:
-    """The scene in MuJoCo's language. Light and faces are plain, so that pictures compress well."""
+    """Return the scene as MJCF. Light and faces are plain, so that images compress well."""
     half = grid * PITCH / 2 + MARGIN
     camera = camera_mjcf(half + overhang, max(len(colors), 4) * SIDE)
     middle = (grid - 1) / 2

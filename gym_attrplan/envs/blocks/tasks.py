@@ -14,18 +14,18 @@ from gym_attrplan.error import InvalidEnvironment, InvalidGoal
 
 TASKS = ("one_step", "multi_step", "four_stack")
 SHARE = 0.7
-"""The share of a goal that the tasks whose names end in ``_70`` give."""
+"""Share of a goal's attributes in tasks whose names end in ``_70``."""
 
 _SUFFIX = "_70"
 _STACK = 4
 
 
 class HasStarts(Protocol):
-    """A block world that knows the states in which its newest episodes began."""
+    """Protocol of a block environment that gives the states in which its episodes began."""
 
     @property
     def start_states(self) -> IntArray:
-        """``(n,)`` states that the last reset set up, in the order of the environments."""
+        """``(n,)`` states that the last reset set, in the order of the environments."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class BlockGoals:
     - ``one_step``: the attributes after one random action;
     - ``multi_step``: the attributes of a new random start;
     - ``four_stack``: the first colour on the second on the third on the fourth; other blocks are
-      free. Where just that stands already, a ``multi_step`` goal is drawn instead;
+      free. If this stack exists already, a ``multi_step`` goal is drawn instead;
     - ``one_step_70``, ``multi_step_70``, ``four_stack_70``: a random 70% of it, the rest free.
 
     Args:
-        rules: The world's rules.
+        rules: The rules.
         task: The task's name.
 
     Raises:
@@ -60,7 +60,7 @@ class BlockGoals:
         read_kind(self.task, self.rules)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Attributes:
-        """``(n, n_attributes)`` goals for episodes that begin in the states ``(n,)``."""
+        """Draw ``(n, n_attributes)`` goals for episodes that begin in the states ``(n,)``."""
         achieved = self.rules.evaluate(states)
         goals = np.full_like(achieved, FREE)
         left = np.arange(len(states))
@@ -70,11 +70,11 @@ class BlockGoals:
         return goals
 
     def of(self, env: HasStarts) -> _GoalsOf:
-        """A goal sampler for an environment; it draws from the environment's own starts."""
+        """Return a goal sampler for an environment, which uses the environment's own starts."""
         return _GoalsOf(self, env)
 
     def _draw(self, states: IntArray, achieved: Attributes, rng: np.random.Generator) -> Attributes:
-        """Whole goals; some may hold already."""
+        """Draw complete goals; some may already hold."""
         n, rules = len(states), self.rules
         kind = read_kind(self.task, rules)
         if kind == "one_step":
@@ -88,10 +88,10 @@ class BlockGoals:
 
 @dataclass(frozen=True, eq=False)
 class _GoalsOf:
-    """The goal sampler that :meth:`BlockGoals.of` gives.
+    """Goal sampler that :meth:`BlockGoals.of` returns.
 
     Attributes are aliased: different states, with different neighbours, share them. So the start
-    is taken from the environment, not guessed from ``achieved``.
+    comes from the environment instead of ``achieved``.
     """
 
     goals: BlockGoals
@@ -107,11 +107,11 @@ class _GoalsOf:
         return self.goals.draw(states, rng)
 
 
-# --- what goals are made of -----------------------------------------------------------------
+# --- parts of goals -------------------------------------------------------------------------
 
 
 def read_kind(task: str, rules: BlocksRules) -> str:
-    """The task without its suffix.
+    """Return the task without its suffix.
 
     Raises:
         InvalidEnvironment: If there is no such task, or if it needs more blocks.
@@ -130,7 +130,7 @@ def read_kind(task: str, rules: BlocksRules) -> str:
 
 
 def stack_goal(rules: BlocksRules) -> Attributes:
-    """The first four blocks on one another in any cell; what others do is free."""
+    """Return the goal of a stack of the first four blocks in any cell; the others are free."""
     heights = np.arange(rules.n_blocks)[::-1]
     tower = rules.encode(np.zeros((1, rules.n_blocks), np.int64), heights[None])
     named = np.tile((rules.pairs < _STACK).all(axis=1), len(RELATIONS))
@@ -138,7 +138,7 @@ def stack_goal(rules: BlocksRules) -> Attributes:
 
 
 def thin(task: str, goals: Attributes, rng: np.random.Generator) -> Attributes:
-    """Keep a random 70% of what each goal names, if the task says so."""
+    """Keep a random 70% of the attributes of each goal, if the task's name says so."""
     if not task.endswith(_SUFFIX):
         return goals
     named = goals != FREE
@@ -149,6 +149,6 @@ def thin(task: str, goals: Attributes, rng: np.random.Generator) -> Attributes:
 
 
 def hold(achieved: IntArray, goals: IntArray) -> npt.NDArray[np.bool_]:
-    """``(…)`` whether goals ``(…, n_attributes)`` are met."""
+    """Return ``(…)`` whether goals ``(…, n_attributes)`` are met."""
     held: npt.NDArray[np.bool_] = ((goals == FREE) | (goals == achieved)).all(axis=-1)
     return held

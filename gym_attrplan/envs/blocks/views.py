@@ -1,4 +1,4 @@
-"""What both forms of the block world, MuJoCo's and the batched one, show: pictures or positions."""
+"""Observations of block worlds, of MuJoCo's and the batched version: images or positions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OVERSAMPLE = 2
 
 
 def block_space(rules: BlocksRules, obs_type: str, image_size: int) -> spaces.Box:
-    """The observation space of one world.
+    """Return the observation space of one environment.
 
     Raises:
-        InvalidEnvironment: On another observation type, or a size that pictures cannot have.
+        InvalidEnvironment: On another observation type, or an invalid image size.
     """
     if obs_type not in OBS_TYPES:
         raise InvalidEnvironment(f"obs_type is one of {list(OBS_TYPES)}; received {obs_type!r}.")
@@ -34,12 +34,12 @@ def block_space(rules: BlocksRules, obs_type: str, image_size: int) -> spaces.Bo
 
 
 def as_state(positions: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """``(..., n_blocks, 3)`` metres → ``(..., 3 * n_blocks)`` float32, in sides of a block."""
+    """Convert ``(..., n_blocks, 3)`` metres to ``(..., 3 * n_blocks)`` float32, in block sides."""
     return (positions / SIDE).astype(np.float32).reshape(*positions.shape[:-2], -1)
 
 
 def draw_smooth(scene: BlockScene) -> Image:
-    """A picture for people, 480 × 480: unlike those of observations, its edges are smooth."""
+    """Return a 480 × 480 image for people, with smooth edges unlike those of observations."""
     large = scene.render(_OVERSAMPLE * _RENDER_SIZE)
     parts = large.reshape(_RENDER_SIZE, _OVERSAMPLE, _RENDER_SIZE, _OVERSAMPLE, 3)
     smooth: Image = parts.mean(axis=(1, 3)).astype(np.uint8)
@@ -47,10 +47,10 @@ def draw_smooth(scene: BlockScene) -> Image:
 
 
 def check_jitter(jitter: float) -> float:
-    """The jitter, if blocks can be dropped so.
+    """Check the jitter and return it.
 
     Raises:
-        InvalidEnvironment: If not.
+        InvalidEnvironment: If it is out of range.
     """
     if not 0 <= jitter <= 1:
         raise InvalidEnvironment(

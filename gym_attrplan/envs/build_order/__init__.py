@@ -1,6 +1,6 @@
-"""The build-order economy: many units that act at once, integer attributes, equality goals.
+"""The build-order economy: many simultaneous units, integer attributes, equality goals.
 
-Nothing here imports PettingZoo or pygame until :func:`parallel_env` or a picture needs it.
+Nothing here imports PettingZoo or pygame until :func:`parallel_env` or an image needs it.
 """
 
 from gym_attrplan.envs.build_order.batched import EconomyVectorEnv

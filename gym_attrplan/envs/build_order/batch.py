@@ -1,4 +1,4 @@
-"""EconomyBatch: the rules of :class:`Economy` over many economies at once, in numpy alone."""
+"""EconomyBatch: the rules of :class:`Economy` for many economies at once, in numpy."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gym_attrplan.envs.build_order.views import Observation, observe
 
 
 class EconomyBatch:
-    """n economies. A test holds them to n :class:`Economy`, state by state.
+    """n economies. A test checks that they agree with n :class:`Economy`, state by state.
 
     Args:
         rules: The version.
-        starts: How they begin.
+        starts: Their starts.
 
     Example:
         >>> batch = EconomyBatch(EconomyRules("small"), Starts.draw(3, np.random.default_rng(0)))
@@ -51,12 +51,12 @@ class EconomyBatch:
     # --- what is allowed --------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """What there is to see and what can be ordered, in fresh arrays."""
+        """Return the observations and action masks, in new arrays."""
         spots = self._spots()
         return observe(self.rules, self.state, spots, self._legal(spots))
 
     def _spots(self) -> BoolArray:
-        """``(n, n_scvs)`` whether each SCV has a free site in reach."""
+        """Return ``(n, n_scvs)`` whether each SCV has a free site in reach."""
         state = self.state
         free_sites = (state.sites == NONE) @ (1 << np.arange(state.sites.shape[1]))
         scvs = state.cells[:, : self.rules.n_scvs]
@@ -65,7 +65,7 @@ class EconomyBatch:
         return spots
 
     def _legal(self, spots: BoolArray) -> npt.NDArray[np.int8]:
-        """``(n_envs, n_slots, n_actions)`` 1 for what can be ordered."""
+        """Return ``(n_envs, n_slots, n_actions)`` 1 for legal actions."""
         rules, state, n_scvs = self.rules, self.state, self.rules.n_scvs
         mask = np.zeros((len(self.state), rules.n_slots, len(rules.actions)), np.int8)
         mask[:, :, WAIT] = 1
@@ -80,7 +80,7 @@ class EconomyBatch:
         return mask
 
     def _possible(self) -> BoolArray:
-        """``(n_envs, n_products)`` whether ore, supply, caps and the tech tree allow it."""
+        """Return ``(n_envs, n_products)`` whether ore, supply, caps and the tech tree allow it."""
         rules, state = self.rules, self.state
         used, given = state.supply(rules)
         possible: BoolArray = (state.ore[:, None] >= rules.ore) & (state.counts < rules.caps)
@@ -91,7 +91,7 @@ class EconomyBatch:
     # --- a step -----------------------------------------------------------------------------
 
     def step(self, actions: IntArray) -> None:
-        """Carry out legal actions ``(n, n_slots)``, then let a step's time pass."""
+        """Apply legal actions ``(n, n_slots)``, then advance the time by one step."""
         self._take_orders(actions)
         self._pass_time()
 
@@ -105,13 +105,13 @@ class EconomyBatch:
         to = np.where(state.cargo[:, :n_scvs], Job.RETURNING, Job.TO_PATCH)
         jobs[:] = np.where(orders == MINE, to, jobs)
         makes = actions >= FIRST_ORDER
-        # One slot after another: what an order costs is gone for the units after it.
+        # One slot after another: an order's cost is not available to the units after it.
         for slot in np.flatnonzero(makes.any(axis=0)):
             rows = np.flatnonzero(makes[:, slot])
             self._begin(rows, int(slot), actions[rows, slot] - FIRST_ORDER)
 
     def _begin(self, rows: IntArray, slot: int, products: IntArray) -> None:
-        """Units of one slot begin to make their products, where that is still possible."""
+        """Start the products of one slot's units, where that is still possible."""
         state = self.state
         possible = self._possible_now(rows, products)
         sites = np.full(len(rows), NONE)
@@ -130,7 +130,7 @@ class EconomyBatch:
             state.sites[rows, sites] = products
 
     def _possible_now(self, rows: IntArray, products: IntArray) -> BoolArray:
-        """What the units before have left; the tech tree does not change within a step."""
+        """Return what is still possible after earlier orders; the tech tree stays within a step."""
         rules, state = self.rules, self.state
         used, given = (one[rows] for one in state.supply(rules))
         possible: BoolArray = (
@@ -141,7 +141,7 @@ class EconomyBatch:
         return possible
 
     def _nearest_sites(self, rows: IntArray, slot: int) -> tuple[IntArray, BoolArray]:
-        """The nearest free site of each row's SCV, and whether it is in reach."""
+        """Return the nearest free site of each row's SCV, and whether it is in reach."""
         state = self.state
         away = np.abs(self.rules.sites[state.sides[rows]] - state.cells[rows, slot, None]).max(2)
         away[state.sites[rows] != NONE] = MAP_SIZE
@@ -164,7 +164,7 @@ class EconomyBatch:
         self._walk(on_foot)
 
     def _finish(self, rows: IntArray, slot: int) -> None:
-        """Products of one slot's units are there; those that can act have a slot of their own."""
+        """Finish the products of one slot's units; those that can act get a slot of their own."""
         state, rules = self.state, self.rules
         products, sites = state.making[rows, slot], state.site[rows, slot]
         for name, kind in (("scv", Kind.SCV), ("barracks", Kind.BARRACKS)):
@@ -181,7 +181,7 @@ class EconomyBatch:
         state.making[rows, slot] = state.site[rows, slot] = NONE
 
     def _walk(self, on_foot: BoolArray) -> None:
-        """Walkers go on towards the patch, the command centre or the site, and may arrive."""
+        """Move walkers towards the patch, the command centre or the site, and let them arrive."""
         state, rules, n_scvs = self.state, self.rules, self.rules.n_scvs
         jobs, cells = state.jobs[:, :n_scvs], state.cells[:, :n_scvs]
         targets = rules.patches[state.sides[:, None], self._patch_of]
@@ -200,12 +200,12 @@ class EconomyBatch:
         self._drill(at_patch)
 
     def _drill(self, at_patch: BoolArray) -> None:
-        """SCVs at their patches begin to drill; where one drills already, they queue up."""
+        """Let SCVs at their patches drill; SCVs at an occupied patch wait."""
         n_scvs, n_patches = self.rules.n_scvs, self.rules.patches.shape[1]
         jobs = self.state.jobs[:, :n_scvs]
         left = self.state.left[:, :n_scvs]
         taken = np.zeros((len(self.state), n_patches), np.bool_)
-        # SCVs whose numbers differ by the number of patches share one.
+        # SCVs whose numbers differ by the number of patches share a patch.
         groups = [
             slice(first, min(first + n_patches, n_scvs)) for first in range(0, n_scvs, n_patches)
         ]

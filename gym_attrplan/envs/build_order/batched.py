@@ -1,4 +1,4 @@
-"""The batched twin: many economies at once, in numpy alone. A test holds it to :class:`Economy`."""
+"""The batched economy, in numpy. A test checks that it agrees with :class:`Economy`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Step = tuple[Observation, npt.NDArray[np.float64], BoolArray, BoolArray, dict[st
 
 
 class EconomyVectorEnv(BatchEnv[Observation]):
-    """The batched twin of ``AttrBuildOrder-v0``, before goals.
+    """The batched version of ``AttrBuildOrder-v0``, without goals.
 
-    ``reset(options={"starts": starts})`` begins episodes in a given way; see :class:`BatchEnv` for
+    ``reset(options={"starts": starts})`` sets given starts; see :class:`BatchEnv` for
     the other options.
 
     Args:
         rules: The version.
         num_envs: Number of economies.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
         render_mode: ``"rgb_array"`` or None.
 
     Example:
@@ -60,10 +60,10 @@ class EconomyVectorEnv(BatchEnv[Observation]):
     def reset(
         self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin new episodes everywhere, or where ``options["reset_mask"]`` is True.
+        """Begin new episodes in all economies, or in those in ``options["reset_mask"]``.
 
         Raises:
-            InvalidEnvironment: If there are not as many seeds, marks or starts as needed.
+            InvalidEnvironment: If the number of seeds, marks or starts is wrong.
         """
         options = options or {}
         mask = self._checked_mask(options)
@@ -82,7 +82,7 @@ class EconomyVectorEnv(BatchEnv[Observation]):
         return self._copy_seen(), {}
 
     def step(self, actions: IntArray) -> Step:
-        """Give every unit its order. Rewards are 0: only goals pay, and they are not known here."""
+        """Give every unit its order. Rewards are 0, since goals are not known here."""
         actions = self._checked_actions(actions)
         legal = np.take_along_axis(self._seen["action_mask"], actions[:, :, None], axis=2)[:, :, 0]
         self._batch.step(np.where(legal, actions, WAIT))
@@ -90,11 +90,11 @@ class EconomyVectorEnv(BatchEnv[Observation]):
         return self._copy_seen(), *self._outcome()
 
     def sampler(self, task: str) -> GoalSampler:
-        """What draws the goals of a task."""
+        """Return the goal sampler of a task."""
         return self.rules.sampler(task)
 
     def render(self) -> tuple[Array, ...] | None:
-        """A picture of every economy, or None without a render mode."""
+        """Return an image of every economy, or None without a render mode."""
         if self.render_mode is None:
             return None
         from gym_attrplan.envs.build_order.drawing import draw
@@ -103,20 +103,20 @@ class EconomyVectorEnv(BatchEnv[Observation]):
 
     @property
     def attributes(self) -> npt.NDArray[np.int8]:
-        """``(n_envs, n_attributes)`` as they are now; a fresh array."""
+        """``(n_envs, n_attributes)`` the current attributes; a new array."""
         return self._batch.state.attributes()
 
     @property
     def starts(self) -> Starts:
-        """How the current episodes began; a copy."""
+        """The starts of the current episodes; a copy."""
         return self._starts[np.arange(self.num_envs)]
 
     def state(self, i: int) -> State:
-        """Economy i as a batch of one; a copy."""
+        """Return economy i as a batch of one; a copy."""
         return self._batch.state.row(i)
 
     def _copy_seen(self) -> Observation:
-        """Arrays of their own: who keeps or changes an observation must not change the next."""
+        """Return copies, so that a changed observation does not affect the next."""
         return {key: part.copy() for key, part in self._seen.items()}
 
     def _draw_starts(self, seed: Seeds, rows: IntArray) -> Starts:

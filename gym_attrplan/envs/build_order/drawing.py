@@ -1,4 +1,4 @@
-"""Pictures of the economy: the map, and beside it stock, supply and how far the goal is met."""
+"""Images of the economy: the map, with stock, supply and progress towards the goal beside it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ try:
     import pygame.freetype
 except ModuleNotFoundError as error:
     raise DependencyNotInstalled(
-        f"pictures of the economy need pygame ({error}): pip install pygame."
+        f"images of the economy need pygame ({error}): pip install pygame."
     ) from error
 
 Rgb = tuple[int, int, int]
 Point = tuple[float, float]
 PIXELS = 14
-"""Of a cell."""
+"""Number of pixels along a side of a cell."""
 
 _WIDTH = 264
 _COLUMNS = (154, 194, 234)
@@ -52,7 +52,7 @@ _LETTERS = {"depot": "D", "barracks": "B", "engineering_bay": "E", "turret": "T"
 def draw(
     rules: EconomyRules, state: State, goal: npt.NDArray[Any] | None = None
 ) -> npt.NDArray[np.uint8]:
-    """The picture ``(rows, columns, 3)`` of an economy, with its goal if one is given."""
+    """Return the image ``(rows, columns, 3)`` of an economy, with its goal if one is given."""
     side = MAP_SIZE * PIXELS
     sheet = pygame.Surface((side + _WIDTH, side))
     sheet.fill(_PAPER)
@@ -99,7 +99,7 @@ def _draw_building(
     letter: str,
     share: float,
 ) -> None:
-    """A building; while it is built, a scaffold that fills from below."""
+    """Draw a building, or while it is built a scaffold that fills from below."""
     left, top = ((at - side // 2) * PIXELS for at, side in zip(cell.tolist(), size, strict=True))
     box = pygame.Rect(left + 1, top + 1, size[0] * PIXELS - 2, size[1] * PIXELS - 2)
     pygame.draw.rect(sheet, _SCAFFOLD, box, border_radius=3)
@@ -112,7 +112,7 @@ def _draw_building(
 
 
 def _draw_training(sheet: pygame.Surface, rules: EconomyRules, state: State) -> None:
-    """A bar over each building that trains."""
+    """Draw a bar over each building that trains."""
     for slot in np.flatnonzero(state.present[0] & (rules.kinds != Kind.SCV)):
         if state.jobs[0, slot] == Job.MAKING:
             share = 1 - float(state.left[0, slot] / rules.steps[state.making[0, slot]])
@@ -122,7 +122,7 @@ def _draw_training(sheet: pygame.Surface, rules: EconomyRules, state: State) -> 
 
 
 def _draw_marines(sheet: pygame.Surface, rules: EconomyRules, state: State) -> None:
-    """Finished marines, in a row below the first barracks."""
+    """Draw finished marines in a row below the first barracks."""
     number = [one.name for one in rules.products].index("marine")
     x, y = _middle(state.cells[0, rules.first_slot(Kind.BARRACKS)])
     for i in range(int(state.done[0, number])):
@@ -145,14 +145,14 @@ def _draw_scv(sheet: pygame.Surface, state: State, slot: int) -> None:
 
 
 class _Panel:
-    """What stands beside the map, written line by line."""
+    """Text beside the map, written line by line."""
 
     def __init__(self, sheet: pygame.Surface) -> None:
         self._sheet = sheet
         self._y = 16
 
     def draw(self, rules: EconomyRules, state: State, goal: npt.NDArray[Any] | None) -> None:
-        """Stock and supply, then a row for each attribute."""
+        """Draw stock and supply, then a row for each attribute."""
         used, given = (int(one[0]) for one in state.supply(rules))
         self._line(f"ore {int(state.ore[0])}")
         self._line(f"supply {used} / {given}")
@@ -184,7 +184,7 @@ class _Panel:
 
 
 def _tint(now: int, wanted: int) -> Rgb | None:
-    """Green: met. Orange: still to make. Red: too many, which cannot be undone."""
+    """Return green if met, orange if units are missing, red if too many, which cannot be undone."""
     if wanted == FREE:
         return None
     return _MET if now == wanted else _OPEN if now < wanted else _MISSED
@@ -207,7 +207,7 @@ def _middle(cell: npt.NDArray[Any]) -> Point:
 def _write(
     sheet: pygame.Surface, text: str, at: Point, size: int, color: Rgb, *, middle: bool = False
 ) -> None:
-    """Text from a point on, or in its middle; the capitals' middle is at the point's height."""
+    """Write text from a point on, or centred on it; the capitals are vertically centred."""
     pygame.freetype.init()
     surface, box = pygame.freetype.Font(None).render(text, fgcolor=color, size=size)
     left = at[0] - box.width / 2 if middle else at[0]

@@ -1,8 +1,8 @@
-"""Economy: the rules played out unit by unit. The batched twin is held to it.
+"""Economy: the rules, unit by unit. A test checks that the batched version agrees with it.
 
-A step has two halves. First every unit takes its order, in the order of the slots: what an order
-costs is gone for the units after it, and an order that cannot be carried out is refused and costs
-nothing. Then a step's time passes: work goes on, walkers walk, and what is finished appears.
+A step has two halves. First every unit takes its order, in the order of the slots. The cost of an
+order is not available to the units after it. An order that cannot be carried out is refused and
+costs nothing. Then the time advances: work continues, walkers walk, and finished products appear.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CENTRE: Cell = (CENTRE, CENTRE)
 
 @dataclass
 class Building:
-    """What stands on a site."""
+    """Building on a site."""
 
     product: int
     done: bool = False
@@ -66,7 +66,7 @@ class Economy:
 
     Args:
         rules: The version.
-        start: How it begins: a :class:`Starts` of one.
+        start: Its start: a :class:`Starts` of one.
 
     Raises:
         InvalidEnvironment: If there is not one start.
@@ -98,7 +98,7 @@ class Economy:
     # --- what is allowed --------------------------------------------------------------------
 
     def legal(self, slot: int) -> npt.NDArray[np.int8]:
-        """``(n_actions,)`` 1 for what the unit can be told now; waiting is always possible."""
+        """Return ``(n_actions,)`` 1 for actions that the unit can take; waiting is always legal."""
         mask = np.zeros(len(self.rules.actions), np.int8)
         mask[WAIT] = 1
         unit = self.units.get(slot)
@@ -125,31 +125,31 @@ class Economy:
 
     @property
     def supply_used(self) -> int:
-        """Supply of all units, those being made included."""
+        """Supply of all units, including unfinished ones."""
         pairs = zip(self.rules.products, self.counts, strict=True)
         return sum(max(product.supply, 0) * count for product, count in pairs)
 
     @property
     def supply(self) -> int:
-        """Supply that the command centre and the finished depots give."""
+        """Supply that the command centre and the finished depots provide."""
         pairs = zip(self.rules.products, self.done, strict=True)
         return CENTRE_SUPPLY + sum(max(-product.supply, 0) * count for product, count in pairs)
 
     def nearest_site(self, unit: Unit) -> int | None:
-        """The nearest free site in an SCV's reach."""
+        """Return the nearest free site in an SCV's reach."""
         away = {i: _distance(unit.cell, site) for i, site in enumerate(self.sites)}
         near = [i for i in away if away[i] <= REACH and i not in self.buildings]
         return min(near, key=lambda i: (away[i], i), default=None)
 
     def spots(self) -> npt.NDArray[np.bool_]:
-        """``(1, n_scvs)`` whether each SCV has a free site in reach; True for those to come."""
+        """Return ``(1, n_scvs)`` whether each SCV has a free site in reach; True for others."""
         scvs = [self.units.get(slot) for slot in range(self.rules.n_scvs)]
         return np.array([[scv is None or self.nearest_site(scv) is not None for scv in scvs]])
 
     # --- a step -----------------------------------------------------------------------------
 
     def step(self, actions: Mapping[int, int]) -> None:
-        """Give orders to units by their slots, then let a step's time pass."""
+        """Give orders to units by their slots, then advance the time by one step."""
         for slot in sorted(actions):
             self._take_order(slot, int(actions[slot]))
         at_work = [unit for unit in self.units.values() if unit.job in (Job.DRILLING, Job.MAKING)]
@@ -189,7 +189,7 @@ class Economy:
             self.buildings[unit.site] = Building(number)
 
     def _target(self, unit: Unit) -> Cell | None:
-        """Where a unit is walking to."""
+        """Return the cell that a unit is walking to."""
         if unit.job == Job.TO_PATCH:
             return self.patches[unit.slot % len(self.patches)]
         if unit.job == Job.RETURNING:
@@ -208,7 +208,7 @@ class Economy:
         self._finish(unit, number)
 
     def _finish(self, maker: Unit, number: int) -> None:
-        """A product is there; if it can act, so is a new unit."""
+        """Finish a product; if it can act, add a new unit."""
         product: Product = self.rules.products[number]
         born = {"scv": Kind.SCV, "barracks": Kind.BARRACKS}.get(product.name)
         if born is not None:
@@ -221,7 +221,7 @@ class Economy:
             maker.site = None
 
     def _walk(self, unit: Unit) -> None:
-        """Straight or diagonally, round everything without losing time."""
+        """Walk straight or diagonally; obstacles cost no time."""
         target, walk = self._target(unit) or unit.cell, self.rules.walk
         x, y = (
             at + min(max(to - at, -walk), walk) for at, to in zip(unit.cell, target, strict=True)
@@ -240,7 +240,7 @@ class Economy:
             unit.job, unit.left = Job.DRILLING, self.rules.drill_steps
 
     def _is_drilled(self, patch: int) -> bool:
-        """Whether an SCV drills there: the others queue up."""
+        """Return whether an SCV drills at a patch, so that others wait."""
         return any(
             unit.job == Job.DRILLING and unit.slot % len(self.patches) == patch
             for unit in self.units.values()
@@ -249,7 +249,7 @@ class Economy:
     # --- as arrays --------------------------------------------------------------------------
 
     def state(self) -> State:
-        """The economy as a batch of one."""
+        """Return the economy as a batch of one."""
         start = Starts(np.array([self.side]), np.zeros((1, START_SCVS, 2), np.int16))
         state = State.begin(self.rules, start)
         state.ore[0], state.counts[0], state.done[0] = self.ore, self.counts, self.done
@@ -270,5 +270,5 @@ def _cell(cell: npt.NDArray[np.int16]) -> Cell:
 
 
 def _distance(one: Cell, other: Cell) -> int:
-    """Steps of one cell, diagonal ones too."""
+    """Return the number of steps of one cell, including diagonal ones."""
     return max(abs(one[0] - other[0]), abs(one[1] - other[1]))

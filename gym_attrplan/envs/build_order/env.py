@@ -42,7 +42,7 @@ class EconomyEnv(gym.Env[Observation, npt.NDArray[np.int64]]):
 
     | Num | Name                       | Who            | Action                             |
     |-----|----------------------------|----------------|------------------------------------|
-    | 0   | wait                       | all            | Go on with what it is doing        |
+    | 0   | wait                       | all            | Continue the current job           |
     | 1-4 | right, down, left, up      | SCV            | Walk 2 cells; mining stops         |
     | 5   | mine                       | SCV            | Fetch ore, load after load         |
     | 6   | train scv                  | command centre |                                    |
@@ -89,7 +89,7 @@ class EconomyEnv(gym.Env[Observation, npt.NDArray[np.int64]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin anew, at random or as ``options["start"]`` says, a :class:`Starts` of one.
+        """Begin a new episode, at random or from ``options["start"]``, a :class:`Starts` of one.
 
         Raises:
             InvalidEnvironment: If there is not one start.
@@ -120,15 +120,15 @@ class EconomyEnv(gym.Env[Observation, npt.NDArray[np.int64]]):
         return attributes
 
     def state(self) -> State:
-        """The economy as a batch of one."""
+        """Return the economy as a batch of one."""
         return self.economy.state()
 
     def sampler(self, task: str) -> GoalSampler:
-        """What draws the goals of a task."""
+        """Return the goal sampler of a task."""
         return self.rules.sampler(task)
 
     def render(self) -> Any:
-        """The map, or None without a render mode."""
+        """Return the map, or None without a render mode."""
         if self.render_mode is None:
             return None
         from gym_attrplan.envs.build_order.drawing import draw

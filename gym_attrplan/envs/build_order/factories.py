@@ -1,12 +1,12 @@
-"""The entry points of the registry, and the PettingZoo environment.
+"""Entry points of the registry, and the PettingZoo environment.
 
 All of them take these options:
 
-- ``frames_per_step``: how much of the game passes in a step;
+- ``frames_per_step``: number of frames of the game in a step;
 - ``task``: which goals are drawn: ``"counts"``, or with lower limits ``"counts<=2"``;
 - ``goal_sampler``: draws other goals than the task's (not PettingZoo's);
 - ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
-- ``render_mode``: ``"human"`` or ``"rgb_array"``; of the batched ones ``"rgb_array"``.
+- ``render_mode``: ``"human"`` or ``"rgb_array"``; in batches ``"rgb_array"``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Env = gym.Env[Any, Any]
 
 
 class EconomyAttributeWrapper(TaskWrapper):
-    """:class:`TaskWrapper` of the economy, which shows the goal."""
+    """:class:`TaskWrapper` of the economy, which draws the goal."""
 
     def render(self) -> Any:
-        """The map, and how far the goal is met."""
+        """Return the map, with the progress towards the goal."""
         if self.render_mode is None:
             return None
         from gym_attrplan.envs.build_order.drawing import draw
@@ -53,19 +53,19 @@ def make_large(**options: Any) -> Env:
 
 
 def make_small_vector(num_envs: int = 1, **options: Any) -> AttributeVectorWrapper:
-    """``AttrBuildOrder-v0`` in batches; takes ``max_episode_steps`` besides."""
+    """``AttrBuildOrder-v0`` in batches; also takes ``max_episode_steps``."""
     return _make_vector("small", num_envs, **options)
 
 
 def make_large_vector(num_envs: int = 1, **options: Any) -> AttributeVectorWrapper:
-    """``AttrBuildOrderLarge-v0`` in batches; takes ``max_episode_steps`` besides."""
+    """``AttrBuildOrderLarge-v0`` in batches; also takes ``max_episode_steps``."""
     return _make_vector("large", num_envs, **options)
 
 
 def parallel_env(
     version: str = "small", *, frames_per_step: int = 12, **options: Any
 ) -> ParallelEconomy:
-    """The economy as a PettingZoo ``ParallelEnv``; see its class for the options.
+    """Make the economy as a PettingZoo ``ParallelEnv``; see its class for the options.
 
     Raises:
         InvalidEnvironment: On an unknown version.
@@ -95,7 +95,7 @@ def _make(
     render_mode: str | None = None,
     **goals: Any,
 ) -> Env:
-    # The window is opened round the wrapper that knows the goal, so that it shows the goal too.
+    # The window is around the wrapper that has the goal, so that it shows the goal too.
     drawn_as = "rgb_array" if render_mode == "human" else render_mode
     economy = EconomyEnv(EconomyRules(version, frames_per_step), render_mode=drawn_as)
     env = EconomyAttributeWrapper(economy, task=task, **goals)

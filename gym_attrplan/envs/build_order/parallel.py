@@ -1,4 +1,4 @@
-"""ParallelEconomy: the economy as a PettingZoo environment, an agent for every unit that acts."""
+"""ParallelEconomy: the economy as a PettingZoo environment, with an agent for every unit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gym_attrplan.error import InvalidEnvironment
 
 Observation = dict[str, npt.NDArray[Any]]
 VIEW = 16
-"""Cells along a side of what a unit sees: 64 walk tiles at a resolution of 4."""
+"""Number of cells along a side of a unit's view: 64 walk tiles at a resolution of 4."""
 
 
 class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
@@ -38,15 +38,15 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
     An agent observes ``observation``, the 16 × 16 cells around it as planes (1 outside the map;
     mineral patches; number of SCVs; then each kind of building, 1 under construction and 2
     finished); ``unit`` and ``economy``, its own state and the common one as numbers; ``attributes``
-    and ``goal`` (-1: free); and its ``action_mask``. An illegal action does nothing, as does none.
+    and ``goal`` (-1: free); and its ``action_mask``. An illegal or missing action does nothing.
 
-    Every agent is paid 1 when the attributes match the goal, which ends the episode;
-    ``max_steps`` truncate it. ``reset(options={"goal": goal})`` sets a goal of your own.
+    Every agent gets a reward of 1 when the attributes match the goal, which ends the episode;
+    after ``max_steps`` it is truncated. ``reset(options={"goal": goal})`` sets a given goal.
 
     Args:
         rules: The version.
         task: Which goals are drawn: ``counts``, ``counts<=d``, ``counts==d``.
-        max_steps: Steps of an episode.
+        max_steps: Maximum number of steps of an episode.
         render_mode: ``"rgb_array"`` or None.
 
     Example:
@@ -91,20 +91,20 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
         self.economy = Economy(rules, Starts.draw(1, self._rng))
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """The same object every time."""
+        """Return the same object every time."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """The same object every time."""
+        """Return the same object every time."""
         return self._action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin anew; ``options`` may hold a ``goal`` and a ``start``.
+        """Begin a new episode; ``options`` may hold a ``goal`` and a ``start``.
 
         Raises:
-            InvalidGoal: If the goal is none.
+            InvalidGoal: If the goal is invalid.
             InvalidEnvironment: If there is not one start.
         """
         options = options or {}
@@ -132,7 +132,7 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
         """Give orders; a unit without one waits.
 
         Raises:
-            InvalidAction: If an agent is told something that is no action.
+            InvalidAction: If an action is not valid.
             ResetNeeded: Before the first reset and after the end of an episode.
         """
         if not self.agents:
@@ -149,7 +149,7 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
         met = bool(self.attribute_space.matches(self.attributes, self.goal))
         cut = self._n_steps >= self.max_steps and not met
         before, self.agents = self.agents, self._living()
-        if met or cut:  # who was only built in the last step never lived
+        if met or cut:  # units finished in the last step never become agents
             self.agents = [agent for agent in self.agents if agent in before]
         agents, observations = self.agents, self._observe()
         if met or cut:
@@ -169,7 +169,7 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
         return attributes
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """The map with the goal, or None without a render mode."""
+        """Return the map with the goal, or None without a render mode."""
         if self.render_mode is None:
             return None
         from gym_attrplan.envs.build_order.drawing import draw
@@ -217,12 +217,12 @@ class ParallelEconomy(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no t
 
     @cached_property
     def _buildings(self) -> dict[int, int]:
-        """Product → its plane."""
+        """Return product → index of its plane."""
         numbers = [i for i, one in enumerate(self.rules.products) if one.maker == Kind.SCV]
         return {number: 4 + i for i, number in enumerate(numbers)}
 
     def _planes(self) -> npt.NDArray[np.int8]:
-        """``(n_planes, rows, columns)`` the map, with a rim of half a view outside it."""
+        """Return ``(n_planes, rows, columns)`` of the map, with a border of half a view."""
         economy, rim = self.economy, VIEW // 2
         planes = np.zeros((len(self._buildings) + 4, *[MAP_SIZE + VIEW] * 2), np.int8)
         planes[0] = 1

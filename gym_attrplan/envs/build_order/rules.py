@@ -1,4 +1,4 @@
-"""The rules of the economy: what there is to make, what it costs, and where everything stands.
+"""The rules of the economy: products, costs and positions.
 
 The numbers are Brood War's. A step lasts ``frames_per_step`` of its frames, and all durations are
 rounded to whole steps. A cell of the map is a build tile: 32 pixels, or 4 walk tiles.
@@ -27,7 +27,7 @@ ORE_UNIT, ORE_LEVELS = 25, 41
 START_ORE, START_SCVS, CENTRE_SUPPLY = 50, 4, 10
 CARGO, DRILL_FRAMES, FRAMES_PER_CELL = 8, 80, 6
 MAP_SIZE, CENTRE, REACH = 32, 16, 8
-"""Cells along a side, the command centre's column and row, and how far from it an SCV builds."""
+"""Cells along a side, the command centre's column and row, and an SCV's building distance."""
 
 CENTRE_FOOTPRINT = (4, 3)
 N_SIDES = 4
@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 
 class Job(IntEnum):
-    """What a unit is busy with."""
+    """Current activity of a unit."""
 
     IDLE = 0
     TO_PATCH = 1
@@ -53,7 +53,7 @@ class Job(IntEnum):
 
 
 LEAVABLE = (Job.IDLE, Job.TO_PATCH, Job.RETURNING)
-"""Jobs that another order ends; drilling and making are seen through."""
+"""Jobs that another order can interrupt; drilling and making are completed."""
 
 WAIT, RIGHT, DOWN, LEFT, UP, MINE, FIRST_ORDER = range(7)
 """The first actions of every version; action ``FIRST_ORDER + i`` makes product i."""
@@ -63,18 +63,18 @@ MOVES: Cells = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int16)
 
 @dataclass(frozen=True)
 class Product:
-    """Something to make.
+    """Product of the economy.
 
     Attributes:
         name: Also the attribute's name.
-        ore: What it costs.
-        frames: How long it takes.
-        supply: How much it uses; below 0 how much it gives.
-        maker: Who makes it: SCVs build, buildings train.
+        ore: Cost.
+        frames: Duration, in frames.
+        supply: Supply used; below 0, supply provided.
+        maker: Kind of unit that makes it: SCVs build, buildings train.
         requires: A finished product without which it is refused.
-        footprint: Width and height in cells; ``(0, 0)`` for what walks.
-        cap: How many there can be; orders beyond are refused.
-        limit: How many a task can ask for; None leaves it free.
+        footprint: Width and height in cells; ``(0, 0)`` for mobile units.
+        cap: Maximum number; orders beyond it are refused.
+        limit: Maximum number in a task's goals; None leaves it free.
     """
 
     name: str
@@ -101,7 +101,7 @@ _LARGE = (
 )
 VERSIONS: dict[str, tuple[Product, ...]] = {"small": _SMALL, "large": _LARGE}
 
-# Seen with the minerals in the east; the other sides are turns of this about the centre.
+# For minerals in the east; other sides are rotations about the centre.
 _PATCHES = [(8, y) for y in range(-7, 8, 2)]
 _SITES = [
     *[(0, y) for y in (-5, 5, -9, 9)],
@@ -113,10 +113,10 @@ _SITES = [
 
 @dataclass(frozen=True)
 class Starts:
-    """How episodes begin.
+    """Starts of episodes.
 
     Attributes:
-        sides: ``(n,)`` where the minerals are: 0 to 3 for east, south, west, north.
+        sides: ``(n,)`` side of the minerals: 0 to 3 for east, south, west, north.
         scvs: ``(n, 4, 2)`` the first SCVs' columns and rows.
     """
 
@@ -127,13 +127,13 @@ class Starts:
         return len(self.sides)
 
     def __getitem__(self, rows: Any) -> Starts:
-        """The chosen starts; one number gives a batch of one."""
+        """Return the chosen starts; one number gives a batch of one."""
         chosen = np.atleast_1d(rows)
         return Starts(self.sides[chosen], self.scvs[chosen])
 
     @classmethod
     def draw(cls, n: int, rng: np.random.Generator) -> Starts:
-        """Minerals on any side, SCVs around the command centre."""
+        """Draw starts with minerals on any side, and SCVs around the command centre."""
         around = CENTRE + rng.integers(-2, 3, size=(n, START_SCVS, 2))
         return cls(rng.integers(N_SIDES, size=n), around.astype(np.int16))
 
@@ -145,7 +145,7 @@ class EconomyRules:
     Args:
         version: ``"small"``: SCVs, depots, barracks and marines; ``"large"``: engineering bays and
             missile turrets as well.
-        frames_per_step: How much of the game passes in a step; 23.81 frames are a second.
+        frames_per_step: Number of frames of the game in a step; 23.81 frames are a second.
 
     Raises:
         InvalidEnvironment: On another version, or a step too short or too long for the map.
@@ -175,27 +175,27 @@ class EconomyRules:
                 f"received {self.frames_per_step!r}."
             )
 
-    # --- what there is ----------------------------------------------------------------------
+    # --- products, attributes and actions ---------------------------------------------------
 
     @cached_property
     def products(self) -> tuple[Product, ...]:
-        """What can be made, in the order of the attributes after ``ore``."""
+        """The products, in the order of the attributes after ``ore``."""
         return VERSIONS[self.version]
 
     @cached_property
     def attributes(self) -> dict[str, int]:
-        """What :class:`~gym_attrplan.AttributeSpace` is made of: name → number of values."""
+        """Arguments of :class:`~gym_attrplan.AttributeSpace`: name → number of values."""
         return {"ore": ORE_LEVELS, **{one.name: one.cap + 1 for one in self.products}}
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
-        """The actions' names; every unit has the same numbering, its mask says which are its."""
+        """Names of the actions; all units share the numbering, and masks give the legal ones."""
         verbs = ["build" if one.maker == Kind.SCV else "train" for one in self.products]
         orders = [f"{verb} {one.name}" for verb, one in zip(verbs, self.products, strict=True)]
         return ("wait", "right", "down", "left", "up", "mine", *orders)
 
     def sampler(self, task: str) -> CountTargets:
-        """The goals of a task: ``counts``, or ``counts<=d`` and ``counts==d`` for lower limits."""
+        """Return the goals of a task: ``counts``, or with limits ``counts<=d``, ``counts==d``."""
         limits = [one.limit for one in self.products]
         least, most = read_task(task, "counts", max(limit for limit in limits if limit))
         requires = tuple(None if i < 0 else 1 + int(i) for i in self.requires)
@@ -225,7 +225,7 @@ class EconomyRules:
 
     @cached_property
     def caps(self) -> IntArray:
-        """``(n_products,)`` how many there can be."""
+        """``(n_products,)`` maximum numbers."""
         return np.array([one.cap for one in self.products])
 
     @cached_property
@@ -251,7 +251,7 @@ class EconomyRules:
         return len(self.kinds)
 
     def first_slot(self, kind: Kind) -> int:
-        """The slot of a kind's first unit."""
+        """Return the slot of a kind's first unit."""
         return int(np.argmax(self.kinds == kind))
 
     @cached_property
@@ -268,12 +268,12 @@ class EconomyRules:
 
     @cached_property
     def walk(self) -> int:
-        """Cells that an SCV walks in a step."""
+        """Number of cells that an SCV walks in a step."""
         return round(self.frames_per_step / FRAMES_PER_CELL)
 
     @cached_property
     def drill_steps(self) -> int:
-        """Steps that an SCV drills for a load."""
+        """Number of steps that an SCV drills for a load."""
         return self._in_steps(DRILL_FRAMES)
 
     def _in_steps(self, frames: int) -> int:
@@ -288,7 +288,7 @@ class EconomyRules:
 
     @cached_property
     def sites(self) -> Cells:
-        """``(4, n_sites, 2)`` where buildings can stand."""
+        """``(4, n_sites, 2)`` the building sites."""
         return _turned(_SITES)
 
     @cached_property
@@ -301,7 +301,7 @@ class EconomyRules:
 
 
 def _turned(offsets: list[tuple[int, int]]) -> Cells:
-    """Cells for minerals in the east, south, west and north."""
+    """Return cells for minerals in the east, south, west and north."""
     sides = [np.array(offsets)]
     for _ in range(N_SIDES - 1):
         x, y = sides[-1].T

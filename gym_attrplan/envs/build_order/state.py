@@ -1,4 +1,4 @@
-"""State: the economies of a batch as arrays, which observations and pictures are made from."""
+"""State: the economies of a batch as arrays, the source of observations and images."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from gym_attrplan.envs.build_order.rules import (
 Ints = npt.NDArray[np.int16]
 BoolArray = npt.NDArray[np.bool_]
 NONE = -1
-"""No product, no site."""
+"""Number for no product and no site."""
 
 
 @dataclass
 class State:
-    """Everything there is to know about n economies.
+    """Complete state of n economies.
 
     Attributes:
-        sides: ``(n,)`` where the minerals are.
-        ore: ``(n,)`` in stock.
-        counts: ``(n, n_products)`` how many there are, those being made included.
-        done: ``(n, n_products)`` how many are finished.
+        sides: ``(n,)`` side of the minerals.
+        ore: ``(n,)`` ore in stock.
+        counts: ``(n, n_products)`` numbers of products, including unfinished ones.
+        done: ``(n, n_products)`` numbers of finished products.
         present: ``(n, n_slots)`` whether there is a unit.
         cells: ``(n, n_slots, 2)`` columns and rows.
         jobs: ``(n, n_slots)`` numbers of :class:`Job`.
         making: ``(n, n_slots)`` the product being made, -1 for none.
-        left: ``(n, n_slots)`` steps left of drilling or making.
+        left: ``(n, n_slots)`` remaining steps of drilling or making.
         cargo: ``(n, n_slots)`` whether an SCV carries ore.
-        site: ``(n, n_slots)`` where an SCV builds, -1 for nowhere.
-        sites: ``(n, n_sites)`` the product that stands on each site, -1 for none.
+        site: ``(n, n_slots)`` site where an SCV builds, -1 for none.
+        sites: ``(n, n_sites)`` the product on each site, -1 for none.
         built: ``(n, n_sites)`` whether it is finished.
     """
 
@@ -65,7 +65,7 @@ class State:
 
     @classmethod
     def begin(cls, rules: EconomyRules, starts: Starts) -> Self:
-        """Economies at the start of their episodes."""
+        """Return economies at the start of their episodes."""
         n, n_slots, n_sites = len(starts), rules.n_slots, rules.sites.shape[1]
         counts = np.zeros((n, len(rules.products)), np.int16)
         counts[:, 0] = START_SCVS
@@ -99,18 +99,18 @@ class State:
             getattr(self, name)[rows] = getattr(others, name)
 
     def row(self, i: int) -> Self:
-        """Economy i as a batch of one; a copy."""
+        """Return economy i as a batch of one; a copy."""
         return type(self)(*(getattr(self, name)[i : i + 1].copy() for name in _NAMES))
 
     def attributes(self) -> npt.NDArray[np.int8]:
-        """``(n, 1 + n_products)``: ore in 25s, up to 40, then the counts."""
+        """Return ``(n, 1 + n_products)``: ore in 25s, up to 40, then the counts."""
         values = np.empty((len(self), 1 + self.counts.shape[1]), np.int8)
         values[:, 0] = np.minimum(self.ore // ORE_UNIT, ORE_LEVELS - 1)
         values[:, 1:] = self.counts
         return values
 
     def supply(self, rules: EconomyRules) -> tuple[Ints, Ints]:
-        """Supply used, by units being made too, and supply there is: ``(n,)`` each."""
+        """Return supply used, including unfinished units, and supply provided: ``(n,)`` each."""
         return self.counts @ rules.supply, CENTRE_SUPPLY + self.done @ rules.supply_given
 
 
@@ -121,19 +121,19 @@ UNIT_SCALARS = 8
 
 
 def n_unit_features() -> int:
-    """Length of what is said about a unit."""
+    """Return the number of features of a unit."""
     return len(Kind) + len(Job) + UNIT_SCALARS
 
 
 def n_economy_features(rules: EconomyRules) -> int:
-    """Length of what is said about an economy."""
+    """Return the number of features of an economy."""
     return ECONOMY_SCALARS + 2 * len(rules.products)
 
 
 def economy_features(rules: EconomyRules, state: State) -> npt.NDArray[np.float32]:
-    """``(n, n_features)`` ore, supply, and of each product the finished and the begun ones.
+    """Return ``(n, n_features)`` ore, supply, and finished and unfinished numbers of products.
 
-    Ore comes twice: the whole stock, and what it is above the attribute ``ore``.
+    Ore comes twice: the whole stock, and the remainder above the attribute ``ore``.
     """
     n = len(state)
     used, given = state.supply(rules)
@@ -149,11 +149,11 @@ def economy_features(rules: EconomyRules, state: State) -> npt.NDArray[np.float3
 
 
 def unit_features(rules: EconomyRules, state: State, spots: BoolArray) -> npt.NDArray[np.float32]:
-    """``(n, n_slots, n_features)`` what units know of themselves; zeros where there is none.
+    """Return ``(n, n_slots, n_features)`` features of units; zeros for empty slots.
 
-    Kind and job as one-hot words; steps left; cargo; whether there is a building site in reach
+    Kind and job as one-hot codes; steps left; cargo; whether there is a building site in reach
     (``spots``, of the SCVs); whether the unit is the first of its kind that can take an order,
-    which lets alike units act differently; the command centre and the own patch, relative.
+    which lets equal units act differently; relative positions of command centre and own patch.
     """
     n, n_scvs, n_kinds = len(state), rules.n_scvs, len(Kind)
     features = np.zeros((n, rules.n_slots, n_unit_features()), np.float32)
@@ -176,7 +176,7 @@ _IS_LEAVABLE = np.isin(np.array(list(Job)), LEAVABLE)
 
 
 def takes_orders(state: State) -> BoolArray:
-    """``(n, n_slots)`` whether there is a unit that an order can call away."""
+    """Return ``(n, n_slots)`` whether there is a unit that can take a new order."""
     free: BoolArray = state.present & _IS_LEAVABLE[state.jobs]
     return free
 

@@ -1,4 +1,4 @@
-"""Goals for the economy: so many of each unit, exactly."""
+"""Goals for the economy: an exact number of each unit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class CountTargets:
-    """A count for every attribute with a limit, drawn evenly from the goals that can be reached.
+    """Goals with a count for every attribute with a limit, drawn uniformly from reachable goals.
 
-    What needs another unit is only asked for together with it: a marine without a barracks cannot
-    be, since counts never fall. Goals that hold already are not drawn.
+    A unit that requires another is only requested together with it: a marine without a barracks is
+    impossible, since counts never fall. Goals that already hold are not drawn.
 
     Args:
-        limits: The largest count of each attribute; None leaves it free.
-        requires: The attribute that each needs at least one of; None for nothing.
-        least: The smallest that a goal's largest count may be.
-        most: The largest that any count may be.
+        limits: Maximum count of each attribute; None leaves it free.
+        requires: The attribute that each requires at least one of; None for nothing.
+        least: Minimum of a goal's largest count.
+        most: Maximum of all counts.
 
     Example:
         >>> targets = CountTargets((None, 2, 4), (None, None, 1), least=1, most=1)
@@ -41,7 +41,7 @@ class CountTargets:
 
     @cached_property
     def goals(self) -> npt.NDArray[np.int8]:
-        """``(n_goals, n_attributes)`` every goal that there is."""
+        """``(n_goals, n_attributes)`` all possible goals."""
         ranges = [
             range(FREE, 0) if limit is None else range(min(limit, self.most) + 1)
             for limit in self.limits
@@ -55,10 +55,10 @@ class CountTargets:
         return goals
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """Goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_attributes)`` for episodes that start from ``achieved``."""
         goals = self.goals
         holds = ((goals == achieved[:, None]) | (goals == FREE)).all(axis=2)
-        # At most one goal holds: draw among the others, and step over it.
+        # At most one goal holds: draw among the others, and skip it.
         held = np.where(holds.any(axis=1), holds.argmax(axis=1), len(goals))
         drawn = rng.integers(len(goals) - holds.any(axis=1))
         chosen: IntArray = goals[drawn + (drawn >= held)]

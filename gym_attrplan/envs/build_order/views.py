@@ -1,4 +1,4 @@
-"""What the Gymnasium view and its batched twin share: spaces, observations, the attributes."""
+"""Common parts of the single and the batched economy: spaces, observations, attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RENDER_MODES = ("rgb_array",)
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Hold the choice to what there is.
+    """Check the render mode.
 
     Raises:
         InvalidEnvironment: On another render mode.
@@ -36,7 +36,7 @@ def check_render_mode(render_mode: str | None) -> None:
 
 
 def slot_spaces(rules: EconomyRules) -> tuple[spaces.Dict, spaces.MultiDiscrete]:
-    """Observations and actions of one economy, a row for each unit slot."""
+    """Return the observation and action space of one economy, a row for each unit slot."""
     n_slots, n_actions = rules.n_slots, len(rules.actions)
     observation = spaces.Dict(
         {
@@ -52,13 +52,13 @@ def slot_spaces(rules: EconomyRules) -> tuple[spaces.Dict, spaces.MultiDiscrete]
 def observe(
     rules: EconomyRules, state: State, spots: BoolArray, mask: npt.NDArray[np.int8]
 ) -> Observation:
-    """The observations of a batch, fresh arrays.
+    """Return the observations of a batch, as new arrays.
 
     Args:
         rules: The version.
         state: n economies.
         spots: ``(n, n_scvs)`` whether each SCV has a free site in reach.
-        mask: ``(n, n_slots, n_actions)`` what is legal.
+        mask: ``(n, n_slots, n_actions)`` the legal actions.
     """
     return {
         "action_mask": mask,

@@ -1,6 +1,6 @@
-"""The batched twins: the same two games over many rooms at once, in numpy alone.
+"""The batched versions of both games: many rooms at once, in numpy.
 
-A test holds them equal to the MiniGrid environments, step by step.
+A test checks that they agree with the MiniGrid environments, step by step.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gym_attrplan.envs.batch import Array, BatchEnv, BoolArray, IntArray, Seeds
+from gym_attrplan.envs.grids.layout import RoomPool, Rooms
 from gym_attrplan.envs.grids.rules import (
     N_MOVES,
     CraftingActions,
@@ -22,27 +23,27 @@ from gym_attrplan.envs.grids.rules import (
 )
 from gym_attrplan.envs.grids.views import N_SIDES, VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import WALL, PlaceWords
-from gym_attrplan.envs.grids.worlds import WorldPool, Worlds
 from gym_attrplan.wrappers import GoalSampler
 
 if TYPE_CHECKING:
-    from gym_attrplan.envs.grids.objects import Atlas  # needs MiniGrid, which only pictures do
+    from gym_attrplan.envs.grids.objects import Atlas  # needs MiniGrid, which only images do
 
 Step = tuple[Array, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
 Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
 
 
 class GridVectorEnv(BatchEnv[Array], Generic[Rules]):
-    """Rooms in which agents walk; what else they can do is up to the game.
+    """Rooms in which agents walk; subclasses define the other actions.
 
-    Resets without a seed draw worlds many ahead, which is what makes them fast.
-    ``reset(options={"worlds": worlds})`` sets up given ones; see :class:`BatchEnv` for the others.
+    Resets without a seed draw many rooms in advance, which makes them fast.
+    ``reset(options={"rooms": rooms})`` sets given rooms; see :class:`BatchEnv` for the other
+    options.
 
     Args:
         rules: The game.
         num_envs: Number of rooms.
         obs_type: ``"words"``, ``"multi_hot"`` or ``"rgb"``.
-        max_episode_steps: Steps after which an episode is truncated; None for no limit.
+        max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
         render_mode: ``"rgb_array"`` or None.
     """
 
@@ -68,7 +69,7 @@ class GridVectorEnv(BatchEnv[Array], Generic[Rules]):
         self._prepare(rules)
 
     def _prepare(self, rules: Rules) -> None:
-        """Tables that never change, and room for the state."""
+        """Allocate constant tables and the state."""
         layout, n = rules.layout, self.num_envs
         features = [*range(1, 1 + layout.n_objects), *[WALL] * layout.n_walls]
         self._place_words = PlaceWords(rules.vocabulary, features)
@@ -82,29 +83,29 @@ class GridVectorEnv(BatchEnv[Array], Generic[Rules]):
         self._facing = np.zeros(n, np.int64)
         self._agents = np.zeros(n, np.int64)
         self.attributes: npt.NDArray[np.int8] = np.zeros((n, len(rules.attributes)), np.int8)
-        self._pool = WorldPool(layout, self.np_random)
-        self._worlds = self._pool.take(n)
-        self._enter(self._worlds, np.ones(n, np.bool_))
+        self._pool = RoomPool(layout, self.np_random)
+        self._rooms = self._pool.take(n)
+        self._enter(self._rooms, np.ones(n, np.bool_))
 
     def reset(
         self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin new episodes in all rooms, or in those that ``options["reset_mask"]`` marks.
+        """Begin new episodes in all rooms, or in those in ``options["reset_mask"]``.
 
         Raises:
-            InvalidEnvironment: If there are not as many seeds, marks or worlds as rooms to reset.
+            InvalidEnvironment: If the number of seeds, marks or given rooms is wrong.
         """
         options = options or {}
         mask = self._checked_mask(options)
-        worlds = options.get("worlds")
-        if worlds is None:
-            worlds = self._draw_worlds(seed, np.flatnonzero(mask))
-        self.rules.layout.check(worlds, int(mask.sum()))
-        self._enter(worlds, mask)
+        rooms = options.get("rooms")
+        if rooms is None:
+            rooms = self._draw_rooms(seed, np.flatnonzero(mask))
+        self.rules.layout.check(rooms, int(mask.sum()))
+        self._enter(rooms, mask)
         return self._observe(), {}
 
     def step(self, actions: IntArray) -> Step:
-        """Act in every room. Rewards are 0: only goals pay, and they are not known here."""
+        """Act in every room. Rewards are 0, since goals are not known here."""
         actions = self._checked_actions(actions)
         targets = self._agents + self._moves[actions]
         self._agents = np.where(self._walled[self._rows, targets], self._agents, targets)
@@ -113,89 +114,89 @@ class GridVectorEnv(BatchEnv[Array], Generic[Rules]):
         return self._observe(), *self._outcome()
 
     def sampler(self, task: str) -> GoalSampler:
-        """What draws the goals of a task."""
+        """Return the goal sampler of a task."""
         return self.rules.sampler(task)
 
     def render(self) -> tuple[Array, ...] | None:
-        """A picture of every room, or None without a render mode."""
+        """Return an image of every room, or None without a render mode."""
         if self.render_mode is None:
             return None
         from minigrid.core.constants import TILE_PIXELS
 
-        return tuple(self._pictures(TILE_PIXELS))
+        return tuple(self._images(TILE_PIXELS))
 
     @property
-    def worlds(self) -> Worlds:
-        """The worlds in which the current episodes began; a copy."""
-        return self._worlds[self._rows]
+    def rooms(self) -> Rooms:
+        """The rooms in which the current episodes began; a copy."""
+        return self._rooms[self._rows]
 
-    # --- what a game adds -------------------------------------------------------------------
+    # --- defined by a game ------------------------------------------------------------------
 
     @abstractmethod
     def _act(self, actions: IntArray) -> None:
-        """Do what is not a move, after the moves are done."""
+        """Do actions that are not moves, after all moves."""
 
     @abstractmethod
     def _write_facts(self, words: Array) -> None:
-        """Fill the last words, which have no place, and blank out what is not in the room."""
+        """Fill the last words, which have no place, and remove objects that are not in the room."""
 
     @abstractmethod
     def _object_tiles(self) -> IntArray:
-        """``(n_envs, n_objects)`` which of the atlas's tiles each object shows."""
+        """Return ``(n_envs, n_objects)`` numbers of the objects' tiles in the atlas."""
 
     # --- helpers ----------------------------------------------------------------------------
 
-    def _draw_worlds(self, seed: Seeds, rooms: IntArray) -> Worlds:
-        layout, rngs = self.rules.layout, self._generators(seed, rooms)
+    def _draw_rooms(self, seed: Seeds, rows: IntArray) -> Rooms:
+        layout, rngs = self.rules.layout, self._generators(seed, rows)
         if rngs is None:
-            return self._pool.take(len(rooms))
-        self._pool = WorldPool(layout, self.np_random)
-        return Worlds.stack([layout.generate(1, rng) for rng in rngs])
+            return self._pool.take(len(rows))
+        self._pool = RoomPool(layout, self.np_random)
+        return Rooms.stack([layout.generate(1, rng) for rng in rngs])
 
-    def _enter(self, worlds: Worlds, mask: BoolArray) -> None:
-        """Set the marked rooms up as the worlds say."""
+    def _enter(self, rooms: Rooms, mask: BoolArray) -> None:
+        """Set the marked environments to the given rooms."""
         layout = self.rules.layout
-        self._worlds.put(mask, worlds)
-        self._agents = np.where(mask, self._worlds.agents, self._agents)
-        self._walled[mask] = layout.wall_map(worlds.walls)
-        object_at = np.full((len(worlds), layout.size**2), -1, np.int16)
+        self._rooms.put(mask, rooms)
+        self._agents = np.where(mask, self._rooms.agents, self._agents)
+        self._walled[mask] = layout.wall_map(rooms.walls)
+        object_at = np.full((len(rooms), layout.size**2), -1, np.int16)
         numbers = np.arange(layout.n_objects, dtype=np.int16)
-        np.put_along_axis(object_at, worlds.objects, numbers[None], axis=1)
+        np.put_along_axis(object_at, rooms.objects, numbers[None], axis=1)
         self._object_at[mask] = object_at
-        cells = np.concatenate([worlds.objects, worlds.walls], axis=1)
+        cells = np.concatenate([rooms.objects, rooms.walls], axis=1)
         self._at_rest[mask] = self._place_words.at_rest(cells)
-        self.attributes[mask] = worlds.states
+        self.attributes[mask] = rooms.states
         self._elapsed[mask] = 0
         self._facing[mask] = 0
 
     def _objects_below(self, actions: IntArray, action: int) -> tuple[IntArray, IntArray]:
-        """Where agents took the action on an object: their rows, and the objects' numbers."""
+        """Return the rows whose agents took the action on an object, and the objects' numbers."""
         rows = np.flatnonzero(actions == action)
         numbers = self._object_at[rows, self._agents[rows]].astype(np.int64)
         return rows[numbers >= 0], numbers[numbers >= 0]
 
     def _observe(self) -> Array:
-        """A fresh array: who keeps the last observation must not see it change."""
+        """Return a new array, so that earlier observations do not change."""
         if self.obs_type == "rgb":
-            return self._pictures(VIEW_TILE)
+            return self._images(VIEW_TILE)
         vocabulary, n_places = self.rules.vocabulary, self._at_rest.shape[1] + N_SIDES
         words = np.empty((self.num_envs, n_places + self.attributes.shape[1]), vocabulary.dtype)
         self._place_words.write(words[:, :n_places], self._at_rest, self._agents)
         self._write_facts(words)
         return words if self.obs_type == "words" else vocabulary.multi_hot(words)
 
-    def _pictures(self, tile_size: int) -> Array:
+    def _images(self, tile_size: int) -> Array:
         from gym_attrplan.envs.grids.objects import EMPTY_TILE, WALL_TILE, Atlas, object_tiles
 
         if tile_size not in self._atlases:
             self._atlases[tile_size] = Atlas(object_tiles(self.rules), tile_size)
         tiles = np.where(self._walled, WALL_TILE, EMPTY_TILE)
-        np.put_along_axis(tiles, self._worlds.objects, self._object_tiles(), axis=1)
+        np.put_along_axis(tiles, self._rooms.objects, self._object_tiles(), axis=1)
         return self._atlases[tile_size].draw(tiles, self._agents, self._facing)
 
 
 class SwitchesVectorEnv(GridVectorEnv[SwitchesRules]):
-    """The batched twin of ``AttrSwitches-v0``, before goals.
+    """The batched version of ``AttrSwitches-v0``, without goals.
 
     Example:
         >>> envs = SwitchesVectorEnv(SwitchesRules(), num_envs=1024, max_episode_steps=300)
@@ -219,7 +220,7 @@ class SwitchesVectorEnv(GridVectorEnv[SwitchesRules]):
 
 
 class CraftingVectorEnv(GridVectorEnv[CraftingRules]):
-    """The batched twin of ``AttrCrafting-v0``, before goals."""
+    """The batched version of ``AttrCrafting-v0``, without goals."""
 
     def _act(self, actions: IntArray) -> None:
         inventory, n_resources = self.attributes, len(self.rules.resources)

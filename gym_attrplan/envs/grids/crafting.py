@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.envs.grids.layout import Rooms
 from gym_attrplan.envs.grids.objects import Resource, RoomObject, Table
 from gym_attrplan.envs.grids.room import RoomEnv
 from gym_attrplan.envs.grids.rules import CraftingActions, CraftingRules
 from gym_attrplan.envs.grids.words import PADDING
-from gym_attrplan.envs.grids.worlds import Worlds
 
 
 class CraftingEnv(RoomEnv[CraftingRules]):
@@ -62,9 +62,9 @@ class CraftingEnv(RoomEnv[CraftingRules]):
 
     """  # noqa: D212, D415  the headings of MiniGrid's docstrings
 
-    def _place_objects(self, world: Worlds) -> None:
-        self._homes = [self._position(cell) for cell in world.objects[0].tolist()]
-        owned = world.states[0].astype(bool).tolist()
+    def _place_objects(self, room: Rooms) -> None:
+        self._homes = [self._position(cell) for cell in room.objects[0].tolist()]
+        owned = room.states[0].astype(bool).tolist()
         self._inventory = dict(zip(self.rules.items, owned, strict=True))
         for name, is_owned in list(self._inventory.items()):
             self._own(name, is_owned)
@@ -85,7 +85,7 @@ class CraftingEnv(RoomEnv[CraftingRules]):
             self._own(name, False)
 
     def _own(self, name: str, is_owned: bool) -> None:
-        """Put an item into the inventory or take it out, and let its cell show it."""
+        """Put an item into the inventory or take it out, and update its cell."""
         self._inventory[name] = is_owned
         number = self.rules.items.index(name)
         x, y = self._homes[number]
@@ -102,7 +102,7 @@ class CraftingEnv(RoomEnv[CraftingRules]):
         return np.array(list(self._inventory.values()), np.int8)
 
     def attribute_tile(self, number: int, value: int) -> RoomObject | None:
-        """The item, if it is there."""
+        """Return the item, if it is in the inventory."""
         return Resource(number, self.rules.items[number]) if value else None
 
     def _facts(self) -> list[int]:

@@ -1,7 +1,7 @@
-"""Shapes and letters on pictures.
+"""Shapes and letters on images.
 
-MiniGrid fills shapes pixel by pixel in Python, a tenth of a second a tile; these take the whole
-picture at once. Letters are of the font that comes with pygame, which MiniGrid brings along.
+MiniGrid fills shapes pixel by pixel in Python, which takes a tenth of a second per tile; these
+functions fill the whole image at once. The font comes with pygame, which MiniGrid requires.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ Image = npt.NDArray[np.uint8]
 Rgb = tuple[int, int, int]
 Floats = npt.NDArray[np.float64]
 Shape = Callable[[Floats, Floats], npt.NDArray[np.bool_]]
-"""Which of the points (x, y) lie inside; a picture goes from 0 to 1, left to right and down."""
+"""Function that tells which points (x, y) lie inside; an image extends from 0 to 1."""
 Point = tuple[float, float]
 
 
 def circle(center: Point, radius: float) -> Shape:
-    """A disc."""
+    """Return a disc."""
     return lambda x, y: np.hypot(x - center[0], y - center[1]) <= radius
 
 
 def box(left: float, right: float, top: float, bottom: float) -> Shape:
-    """A rectangle."""
+    """Return a rectangle."""
     return lambda x, y: (x >= left) & (x <= right) & (y >= top) & (y <= bottom)
 
 
 def stroke(start: Point, end: Point, radius: float) -> Shape:
-    """A thick line with round ends."""
+    """Return a thick line with round ends."""
     dx, dy = end[0] - start[0], end[1] - start[1]
 
     def inside(x: Floats, y: Floats) -> npt.NDArray[np.bool_]:
@@ -49,7 +49,7 @@ def stroke(start: Point, end: Point, radius: float) -> Shape:
 
 
 def polygon(*corners: Point) -> Shape:
-    """A convex polygon, its corners clockwise as seen on the picture."""
+    """Return a convex polygon, with its corners clockwise in the image."""
 
     def inside(x: Floats, y: Floats) -> npt.NDArray[np.bool_]:
         sides = zip(corners, corners[1:] + corners[:1], strict=True)
@@ -60,7 +60,7 @@ def polygon(*corners: Point) -> Shape:
 
 
 def fill(img: Image, shape: Shape, color: Rgb) -> None:
-    """Paint a shape into a picture, in place."""
+    """Draw a shape into an image, in place."""
     rows, columns = img.shape[:2]
     y, x = np.mgrid[:rows, :columns] + 0.5
     img[shape(x / columns, y / rows)] = color
@@ -68,7 +68,7 @@ def fill(img: Image, shape: Shape, color: Rgb) -> None:
 
 @lru_cache(maxsize=512)
 def _ink(text: str, height: int) -> tuple[Floats, int]:
-    """How much of each pixel the text covers, 0 to 1, and how many rows are above the baseline."""
+    """Return the coverage of each pixel, 0 to 1, and the number of rows above the baseline."""
     pygame.freetype.init()
     font: Any = pygame.freetype.Font(None)
     # Capitals are about 0.7 of the font's size high.
@@ -79,14 +79,14 @@ def _ink(text: str, height: int) -> tuple[Floats, int]:
 def write(
     img: Image, text: str, at: Point, height: float, color: Rgb, *, left: bool = False
 ) -> None:
-    """Write text into a picture, in place; what does not fit is cut off.
+    """Write text into an image, in place; parts outside are cut off.
 
     Args:
         img: ``(rows, columns, 3)`` uint8.
         text: One line.
-        at: Where it stands, from left and top, as shares of the picture's height: the middle of
+        at: Position from left and top, as shares of the image's height: the centre of
             its capitals, or the middle of its left edge.
-        height: Height of the capitals, as a share of the picture's height.
+        height: Height of the capitals, as a share of the image's height.
         color: Red, green, blue.
         left: Whether ``at`` is the left edge.
     """

@@ -1,13 +1,13 @@
-"""The entry points of the registry: keyword arguments → an environment with attributes and goals.
+"""Entry points of the registry, which make grid worlds with attributes and goals.
 
-All of them take, besides the arguments of their game's rules, these options:
+All of them take the arguments of their game's rules and these options:
 
 - ``task``: which goals are drawn, ``"targets"`` or ``"items"``, and how difficult they are:
   ``"targets<=3"``, ``"items==2"``;
 - ``goal_sampler``: draws other goals than the task's;
 - ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
 - ``obs_type``: ``"words"`` (default), ``"multi_hot"`` or ``"rgb"``;
-- ``render_mode``: ``"human"``, ``"rgb_array"`` or ``"ansi"``; of the batched ones ``"rgb_array"``.
+- ``render_mode``: ``"human"``, ``"rgb_array"`` or ``"ansi"``; in batches ``"rgb_array"``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_switches(
     task: str = "targets",
     **options: Any,
 ) -> Env:
-    """``AttrSwitches-v0``, by the rules of :class:`SwitchesRules`."""
+    """``AttrSwitches-v0``, with the arguments of :class:`SwitchesRules`."""
     rules = SwitchesRules(size, n_switches, n_colors, n_walls)
     return _make("switches", "SwitchesEnv", rules, task=task, **options)
 
@@ -52,7 +52,7 @@ def make_crafting(
     task: str = "items",
     **options: Any,
 ) -> Env:
-    """``AttrCrafting-v0``, by the rules of :class:`CraftingRules`."""
+    """``AttrCrafting-v0``, with the arguments of :class:`CraftingRules`."""
     rules = CraftingRules(recipes, resources, consume, size, n_walls)
     return _make("crafting", "CraftingEnv", rules, task=task, **options)
 
@@ -67,7 +67,7 @@ def make_switches_vector(
     task: str = "targets",
     **options: Any,
 ) -> AttributeVectorWrapper:
-    """``AttrSwitches-v0`` in batches; takes ``max_episode_steps`` besides."""
+    """``AttrSwitches-v0`` in batches; also takes ``max_episode_steps``."""
     rules = SwitchesRules(size, n_switches, n_colors, n_walls)
     return _make_vector(SwitchesVectorEnv, rules, num_envs=num_envs, task=task, **options)
 
@@ -83,7 +83,7 @@ def make_crafting_vector(
     task: str = "items",
     **options: Any,
 ) -> AttributeVectorWrapper:
-    """``AttrCrafting-v0`` in batches; takes ``max_episode_steps`` besides."""
+    """``AttrCrafting-v0`` in batches; also takes ``max_episode_steps``."""
     rules = CraftingRules(recipes, resources, consume, size, n_walls)
     return _make_vector(CraftingVectorEnv, rules, num_envs=num_envs, task=task, **options)
 
@@ -98,7 +98,7 @@ def _make(
     **goals: Any,
 ) -> Env:
     room_class = getattr(_load(module), name)
-    # The window is opened round the wrapper that knows the goal, so that it shows the goal too.
+    # The window is around the wrapper that has the goal, so that it shows the goal too.
     drawn_as = "rgb_array" if render_mode == "human" else render_mode
     room = room_class(rules, obs_type=obs_type, render_mode=drawn_as)
     env: Env = _load("panel").GridAttributeWrapper(room, **goals)
@@ -116,7 +116,7 @@ def _make_vector(
     **goals: Any,
 ) -> AttributeVectorWrapper:
     if obs_type == "rgb" or render_mode is not None:
-        _load("objects")  # pictures are MiniGrid's: say now if it is missing
+        _load("objects")  # images need MiniGrid: raise now if it is missing
     rooms = rooms_class(
         rules,
         num_envs=num_envs,
@@ -128,7 +128,7 @@ def _make_vector(
 
 
 def _load(module: str) -> Any:
-    """A module of this package that is built on MiniGrid."""
+    """Import a module of this package that uses MiniGrid."""
     try:
         return import_module(f"gym_attrplan.envs.grids.{module}")
     except ModuleNotFoundError as error:

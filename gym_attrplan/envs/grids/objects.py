@@ -1,4 +1,4 @@
-"""What stands in a room and how it looks, drawn with MiniGrid's own renderer."""
+"""Objects in a room and their images, drawn with MiniGrid's own renderer."""
 
 from __future__ import annotations
 
@@ -70,27 +70,27 @@ ICONS: dict[str, list[tuple[Shape, Rgb]]] = {
 
 
 class RoomObject(WorldObj):
-    """Something to stand on. ``number`` is its place among the room's objects.
+    """Object that an agent can stand on. ``number`` is its index among the room's objects.
 
     Args:
         number: Counted from 0.
     """
 
     kind: int
-    """Beyond MiniGrid's own types: pictures of tiles are kept by type, colour and state."""
+    """Type number beyond MiniGrid's own, since tiles are cached by type, colour and state."""
 
     def __init__(self, number: int) -> None:
-        super().__init__("floor", "grey")  # MiniGrid's name for what can be walked over
+        super().__init__("floor", "grey")  # MiniGrid's name for objects that can be walked over
         self.number = number
 
     def can_overlap(self) -> bool:
-        """Agents act on what is below them."""
+        """Return True: agents act on the object in their cell."""
         return True
 
     @property
     @abstractmethod
     def symbol(self) -> str:
-        """Two letters for text."""
+        """Two letters for the text form."""
 
 
 class Switch(RoomObject):
@@ -99,7 +99,7 @@ class Switch(RoomObject):
     Args:
         number: Counted from 0.
         color: Number of its colour.
-        n_colors: Number of colours that toggling goes through.
+        n_colors: Number of colours.
     """
 
     kind = 20
@@ -110,12 +110,12 @@ class Switch(RoomObject):
         self._n_colors = n_colors
 
     def toggle(self, env: Any, pos: tuple[int, int]) -> bool:
-        """Show the next colour."""
+        """Switch to the next colour."""
         self.color_number = (self.color_number + 1) % self._n_colors
         return True
 
     def encode(self) -> tuple[int, int, int]:
-        """MiniGrid's triple: type, colour, state."""
+        """Return MiniGrid's triple: type, colour, state."""
         return self.kind, self.color_number, self.number
 
     @property
@@ -124,7 +124,7 @@ class Switch(RoomObject):
         return f"{self.number + 1}{COLORS[self.color_number][0]}"
 
     def render(self, img: Image) -> Image:
-        """A rim in the switch's colour stays visible when the agent stands on the number."""
+        """Draw the switch; its coloured rim stays visible under the agent."""
         color = PALETTE[COLORS[self.color_number]]
         fill(img, box(0.05, 0.97, 0.05, 0.97), color)
         fill(img, box(0.13, 0.89, 0.13, 0.89), _DARK)
@@ -134,11 +134,11 @@ class Switch(RoomObject):
 
 
 class Resource(RoomObject):
-    """Something that lies on the floor until it is grabbed.
+    """Resource that lies on the floor until it is grabbed.
 
     Args:
         number: Counted from 0.
-        name: What it is.
+        name: Its name.
     """
 
     kind = 21
@@ -148,7 +148,7 @@ class Resource(RoomObject):
         self.name = name
 
     def encode(self) -> tuple[int, int, int]:
-        """MiniGrid's triple: type, icon, state."""
+        """Return MiniGrid's triple: type, icon, state."""
         return self.kind, _icon_number(self.number, self.name), 0
 
     @property
@@ -157,13 +157,13 @@ class Resource(RoomObject):
         return self.name[:2]
 
     def render(self, img: Image) -> Image:
-        """The icon alone."""
+        """Draw the icon."""
         _draw_icon(img, self.number, self.name)
         return img
 
 
 class Table(Resource):
-    """A workbench for one product; its rim lights up while the product is in the inventory.
+    """Table for crafting one product; its rim lights up while the product is in the inventory.
 
     Args:
         number: Counted from 0.
@@ -178,16 +178,16 @@ class Table(Resource):
         self.made = made
 
     def encode(self) -> tuple[int, int, int]:
-        """MiniGrid's triple: type, icon, state."""
+        """Return MiniGrid's triple: type, icon, state."""
         return self.kind, _icon_number(self.number, self.name), int(self.made)
 
     @property
     def symbol(self) -> str:
-        """The name's first two letters, large: ``AX``."""
+        """The name's first two letters in upper case: ``AX``."""
         return self.name[:2].upper()
 
     def render(self, img: Image) -> Image:
-        """A table top with the product on it, as a shadow until it is made."""
+        """Draw a table top with the product on it, as a shadow until it is made."""
         fill(img, box(0.06, 0.96, 0.06, 0.96), _MADE if self.made else (70, 45, 28))
         fill(img, box(0.14, 0.88, 0.14, 0.88), (160, 112, 66))
         before = img.copy()
@@ -200,7 +200,7 @@ class Table(Resource):
 
 
 def _draw_icon(img: Image, number: int, name: str) -> None:
-    """The item's own icon, or a coloured disc with its first letter for an item that has none."""
+    """Draw the item's own icon, or a coloured disc with its first letter if it has none."""
     for shape, color in ICONS.get(name, ()):
         fill(img, shape, color)
     if name not in ICONS:
@@ -212,7 +212,7 @@ _icon_numbers: dict[tuple[int, str], int] = {}
 
 
 def _icon_number(number: int, name: str) -> int:
-    """One number for each icon in this process: MiniGrid keeps the pictures of tiles by it."""
+    """Return one number for each icon in this process, by which MiniGrid caches tiles."""
     key = (0, name) if name in ICONS else (number % len(COLORS), name[0].upper())
     return _icon_numbers.setdefault(key, len(_icon_numbers))
 
@@ -224,7 +224,7 @@ EMPTY_TILE, WALL_TILE = -2, -1
 
 
 def object_tiles(rules: SwitchesRules | CraftingRules) -> tuple[RoomObject | None, ...]:
-    """Every look of every object.
+    """Return all tiles of all objects.
 
     Switch i in colour c is tile ``n_colors * i + c``; item i is tile ``2 * i`` while it is not in
     the inventory, and tile ``2 * i + 1`` while it is.
@@ -243,11 +243,11 @@ def object_tiles(rules: SwitchesRules | CraftingRules) -> tuple[RoomObject | Non
 
 
 class Atlas:
-    """MiniGrid's pictures of the tiles, alone and with an agent, to draw many rooms at once.
+    """Cache of MiniGrid's tiles, alone and with an agent, for drawing many rooms at once.
 
     Args:
         tiles: A game's own tiles.
-        tile_size: Pixels of a cell.
+        tile_size: Side of a cell, in pixels.
     """
 
     def __init__(self, tiles: Sequence[RoomObject | None], tile_size: int) -> None:
@@ -277,7 +277,7 @@ class Atlas:
         turned: npt.NDArray[np.int64],
         below: npt.NDArray[np.int64],
     ) -> None:
-        """Have MiniGrid draw what is shown for the first time: an agent takes it 50 ms."""
+        """Let MiniGrid draw tiles that are not cached yet: one with an agent takes 50 ms."""
         needed = np.zeros_like(self._drawn)
         needed[0, tiles] = needed[turned, below] = True
         for agent, look in np.argwhere(needed & ~self._drawn).tolist():

@@ -1,4 +1,4 @@
-"""GridAttributeWrapper: the attribute wrapper of the grid worlds draws the goal beside the room."""
+"""GridAttributeWrapper: attribute wrapper of the grid worlds that draws the goal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _WIDTH = 5 * TILE_PIXELS + 24
 
 
 class GridAttributeWrapper(TaskWrapper):
-    """:class:`TaskWrapper` of the grid worlds, which shows the goal."""
+    """:class:`TaskWrapper` of the grid worlds, which draws the goal beside the room."""
 
     def render(self) -> Any:
-        """The room with the goal: a picture or a text, as the render mode says."""
+        """Return the room with the goal, as an image or a text depending on the render mode."""
         shown: Any = self.env.render()
         if isinstance(shown, str):
             return f"{shown}\n{self._text()}"
@@ -39,7 +39,7 @@ class GridAttributeWrapper(TaskWrapper):
         return f"goal: {space.describe(self._goal)}\n now: {now}"
 
     def _panel(self) -> Image:
-        """A row for each attribute: its name, how it is, how it should be."""
+        """Draw a row for each attribute: its name, its value, the goal's value."""
         achieved = self._evaluate(self._last_observation)
         rows = [_heading()]
         for i, name in enumerate(self.attribute_space.names):
@@ -56,7 +56,7 @@ class GridAttributeWrapper(TaskWrapper):
         return row
 
     def _show(self, row: Image, middle: int, number: int, value: int) -> None:
-        """An attribute's value: its tile, or a word where there is none."""
+        """Draw an attribute's value: its tile, or a word if it has none."""
         tile = None if value == FREE else self.env.get_wrapper_attr("attribute_tile")(number, value)
         if tile is None:
             write(row, "any" if value == FREE else "no", (middle / _ROW, 0.5), 0.22, _FAINT)
@@ -66,7 +66,7 @@ class GridAttributeWrapper(TaskWrapper):
 
 
 def _column(from_right: int) -> int:
-    """Middle of a column of tiles."""
+    """Return the centre of a column of tiles."""
     return _WIDTH - 8 - round((from_right - 0.5) * (TILE_PIXELS + 10))
 
 
@@ -78,7 +78,7 @@ def _heading() -> Image:
 
 
 def _beside(room: Image, panel: Image) -> Image:
-    """Two pictures side by side on one sheet."""
+    """Join two images side by side."""
     height = max(len(room), len(panel))
     sheet = np.full((height, room.shape[1] + panel.shape[1], 3), _PAPER, np.uint8)
     sheet[: len(room), : room.shape[1]] = room

@@ -1,4 +1,4 @@
-"""RoomEnv: what the two MiniGrid environments share. Agents act on what they stand on."""
+"""RoomEnv: base class of the two MiniGrid environments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from minigrid.core.mission import MissionSpace
 from minigrid.core.world_object import Wall
 from minigrid.minigrid_env import MiniGridEnv
 
+from gym_attrplan.envs.grids.layout import Rooms
 from gym_attrplan.envs.grids.objects import RoomObject
 from gym_attrplan.envs.grids.rules import N_MOVES, CraftingRules, SwitchesRules
 from gym_attrplan.envs.grids.views import VIEW_TILE, check_view, room_space
 from gym_attrplan.envs.grids.words import PADDING, WALL, surrounding_words
-from gym_attrplan.envs.grids.worlds import Worlds
 from gym_attrplan.wrappers import GoalSampler
 
 Rules = TypeVar("Rules", bound=SwitchesRules | CraftingRules)
@@ -28,9 +28,9 @@ _ARROWS = ">v<^"
 
 
 class RoomEnv(MiniGridEnv, Generic[Rules]):
-    """A room to walk about in. It pays nothing and never ends: goals and limits are wrapped around.
+    """Room in which an agent walks. Wrappers add rewards, goals and step limits.
 
-    ``reset(options={"world": world})`` sets up a given room, a :class:`Worlds` of one, instead of a
+    ``reset(options={"room": room})`` sets a given room, a :class:`Rooms` of one, instead of a
     random one.
 
     Args:
@@ -57,31 +57,31 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
         self.actions = rules.actions  # type: ignore[assignment]  # MiniGrid's are turns and drops
         self.action_space = spaces.Discrete(len(rules.actions))
         self.observation_space = room_space(rules, obs_type)
-        self._given_world: Worlds | None = None
+        self._given_room: Rooms | None = None
 
-    def reset(  # type: ignore[override]  # MiniGrid names a type that is bound nowhere
+    def reset(  # type: ignore[override]  # MiniGrid uses an unbound type variable
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin in a new random room, or in ``options["world"]``.
+        """Begin in a new random room, or in ``options["room"]``.
 
         Raises:
-            InvalidEnvironment: If the world given is not one of this layout.
+            InvalidEnvironment: If the given room does not fit the layout.
         """
-        self._given_world = (options or {}).get("world")
-        if self._given_world is not None:
-            self.rules.layout.check(self._given_world, 1)
+        self._given_room = (options or {}).get("room")
+        if self._given_room is not None:
+            self.rules.layout.check(self._given_room, 1)
         observation: Array
         observation, info = super().reset(seed=seed)
         return observation, info
 
     def sampler(self, task: str) -> GoalSampler:
-        """What draws the goals of a task."""
+        """Return the goal sampler of a task."""
         return self.rules.sampler(task)
 
     def step(  # type: ignore[override]  # as above
         self, action: Any
     ) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move, or act on what the agent stands on."""
+        """Move, or act on the object in the agent's cell."""
         n_actions = len(self.rules.actions)
         if not 0 <= action < n_actions:
             raise gym.error.InvalidAction(f"actions are 0 to {n_actions - 1}; received {action!r}.")
@@ -97,14 +97,14 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
     @property
     @abstractmethod
     def attributes(self) -> npt.NDArray[np.int8]:
-        """The attributes now."""
+        """The current attributes."""
 
     @abstractmethod
     def attribute_tile(self, number: int, value: int) -> RoomObject | None:
-        """What an attribute's value looks like in the panel that shows the goal; None: nothing."""
+        """Return the tile of an attribute's value in the goal panel; None for nothing."""
 
     def gen_obs(self) -> Array:
-        """The room as the agent sees it, a fresh array."""
+        """Return the observation, a new array."""
         if self.obs_type == "rgb":
             return self.get_full_render(self.highlight, VIEW_TILE)
         words = np.array(self._words(), self.rules.vocabulary.dtype)
@@ -113,52 +113,52 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
         )
 
     def get_full_render(self, highlight: bool, tile_size: int) -> npt.NDArray[np.uint8]:
-        """The room from above. MiniGrid would first work out what the agent sees: here, all."""
-        picture: npt.NDArray[np.uint8] = self.grid.render(tile_size, self.agent_pos, self.agent_dir)
-        return picture
+        """Draw the room from above, without MiniGrid's computation of the agent's view."""
+        image: npt.NDArray[np.uint8] = self.grid.render(tile_size, self.agent_pos, self.agent_dir)
+        return image
 
     def render(self) -> Any:
-        """What the render mode says: a window, a picture or text."""
+        """Return the result of the render mode: a window, an image or text."""
         return self.text() if self.render_mode == "ansi" else super().render()  # type: ignore[no-untyped-call]
 
     def text(self) -> str:
-        """The room as text: ``#`` walls, two letters for an object, an arrow for the agent."""
+        """Return the room as text: ``#`` walls, two letters per object, an arrow for the agent."""
         rows = []
         for y in range(self.height):
             cells = [self._cell_text(x, y) for x in range(self.width)]
             rows.append("".join(cells).rstrip())
         return "\n".join(rows)
 
-    # --- what a game adds -------------------------------------------------------------------
+    # --- defined by a game ------------------------------------------------------------------
 
     @abstractmethod
-    def _place_objects(self, world: Worlds) -> None:
-        """Put the objects of a world of one room into the grid."""
+    def _place_objects(self, room: Rooms) -> None:
+        """Put the objects of a room, a batch of one, into the grid."""
 
     @abstractmethod
     def _act(self, action: int, below: Any) -> None:
-        """Do what is not a move, to what the agent stands on (None for nothing)."""
+        """Do an action that is not a move, on the object in the agent's cell (None for nothing)."""
 
     @abstractmethod
     def _facts(self) -> list[int]:
-        """The words without a place."""
+        """Return the words without a place."""
 
     # --- helpers ----------------------------------------------------------------------------
 
     def _gen_grid(self, width: int, height: int) -> None:
-        """MiniGrid's hook for building the room."""
-        world = self._given_world or self.rules.layout.generate(1, self.np_random)
+        """Build the room, as MiniGrid's hook."""
+        room = self._given_room or self.rules.layout.generate(1, self.np_random)
         self.grid = Grid(width, height)
         self.grid.wall_rect(0, 0, width, height)
-        for cell in world.walls[0].tolist():
+        for cell in room.walls[0].tolist():
             self.put_obj(Wall(), *self._position(cell))
-        self._place_objects(world)
-        self.agent_pos = self._position(int(world.agents[0]))
+        self._place_objects(room)
+        self.agent_pos = self._position(int(room.agents[0]))
         self.agent_dir = 0
-        self.world = world
+        self.room = room
 
     def _position(self, cell: int) -> tuple[int, int]:
-        """A cell's column and row."""
+        """Return a cell's column and row."""
         return cell % self.width, cell // self.width
 
     def _move(self, direction: int) -> None:
@@ -169,7 +169,7 @@ class RoomEnv(MiniGridEnv, Generic[Rules]):
             self.agent_pos = (x, y)
 
     def _words(self) -> list[int]:
-        """Objects by number, obstacles from top left, the surrounding wall, then the facts."""
+        """Return objects by number, obstacles from top left, the outer wall, and the facts."""
         place = self.rules.vocabulary.place
         x, y = self.agent_pos
         objects, walls = [PADDING] * self.rules.layout.n_objects, []

@@ -1,4 +1,4 @@
-"""The rules of the two games: what a room holds, what the attributes are, how things are made."""
+"""The rules of the two games: contents of rooms, attributes, and recipes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.envs.goals import read_task
+from gym_attrplan.envs.grids.layout import Layout
 from gym_attrplan.envs.grids.tasks import HaveItem, SwitchTargets
 from gym_attrplan.envs.grids.words import Vocabulary
-from gym_attrplan.envs.grids.worlds import Layout
 from gym_attrplan.error import InvalidEnvironment, did_you_mean
 
 N_MOVES = 4
-"""The first four actions of every game are moves, numbered as MiniGrid numbers directions."""
+"""Number of moves, the first actions of every game, numbered as MiniGrid's directions."""
 
 COLORS = ("red", "green", "blue", "yellow", "purple", "orange", "cyan", "white")
-"""The colours of switches, in the order in which toggling goes through them."""
+"""Colours of switches, in the order of toggling."""
 
 RESOURCES = ("wood", "stone", "iron")
 RECIPES: Mapping[str, Sequence[str]] = {
@@ -29,11 +29,11 @@ RECIPES: Mapping[str, Sequence[str]] = {
     "sword": ("wood", "iron"),
     "plank": ("wood", "axe"),
 }
-"""Ingredients are kept by default: 16 inventories and 25 edges between them, as in the paper."""
+"""Default recipes: with ingredients kept, they give the paper's 16 inventories and 25 edges."""
 
 
 class SwitchesActions(IntEnum):
-    """What an agent can do among switches."""
+    """Actions in a room with switches."""
 
     right = 0
     down = 1
@@ -43,7 +43,7 @@ class SwitchesActions(IntEnum):
 
 
 class CraftingActions(IntEnum):
-    """What an agent can do among resources and tables."""
+    """Actions in a room with resources and tables."""
 
     right = 0
     down = 1
@@ -55,10 +55,10 @@ class CraftingActions(IntEnum):
 
 @dataclass(frozen=True)
 class SwitchesRules:
-    """Switches in a room; toggling the one you stand on moves its colour on by one.
+    """Switches in a room; toggling a switch changes it to its next colour.
 
     Args:
-        size: Side of the room, the surrounding wall included.
+        size: Side of the room, including the surrounding wall.
         n_switches: Number of switches.
         n_colors: Number of colours of each switch.
         n_walls: Number of obstacles.
@@ -86,11 +86,11 @@ class SwitchesRules:
             raise InvalidEnvironment(
                 f"n_colors must be 2 to {len(COLORS)}; received {self.n_colors}."
             )
-        _ = self.layout  # a room that cannot hold all this is refused here, not at the first reset
+        _ = self.layout  # raises now, not at the first reset, if the contents do not fit the room
 
     @cached_property
     def layout(self) -> Layout:
-        """What a room holds."""
+        """The layout of the room."""
         return Layout(self.size, self.n_switches, self.n_walls, n_states=self.n_colors)
 
     @property
@@ -100,28 +100,28 @@ class SwitchesRules:
 
     @property
     def colors(self) -> tuple[str, ...]:
-        """The colours that toggling goes through."""
+        """The colours, in the order of toggling."""
         return COLORS[: self.n_colors]
 
     @property
     def attributes(self) -> dict[str, list[str]]:
-        """What :class:`~gym_attrplan.AttributeSpace` is made of: each switch's colour."""
+        """Arguments of :class:`~gym_attrplan.AttributeSpace`: each switch's colours."""
         return {name: list(self.colors) for name in self.objects}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words for a room; fact ``n_colors * i + c`` says that switch i shows colour c."""
+        """The words of a room; fact ``n_colors * i + c`` means that switch i has colour c."""
         facts = tuple(f"{name}={color}" for name in self.objects for color in self.colors)
         return Vocabulary(self.size, self.objects, facts)
 
     @cached_property
     def fact_words(self) -> npt.NDArray[Any]:
-        """``(n_switches,)`` the word for each switch's first colour; the next colours follow it."""
+        """``(n_switches,)`` the word for each switch's first colour; those of the others follow."""
         first = [self.vocabulary.fact(self.n_colors * i) for i in range(self.n_switches)]
         return np.array(first, self.vocabulary.dtype)
 
     def sampler(self, task: str) -> SwitchTargets:
-        """The goals of a task: ``targets``, ``targets<=3``, ``targets==3`` (toggles needed)."""
+        """Return the goals of a task: ``targets``, or by toggles ``targets<=3``, ``targets==3``."""
         fewest, most = read_task(task, "targets", self.n_switches * (self.n_colors - 1))
         return SwitchTargets(self.n_colors, min_toggles=fewest, max_toggles=most)
 
@@ -130,14 +130,14 @@ class SwitchesRules:
 class CraftingRules:
     """Resources to grab, and a table for each product at which to craft it.
 
-    An inventory holds at most one of each item, and a resource lies in its cell exactly while it is
-    not in the inventory: with ``consume=True``, what was used up grows back.
+    An inventory holds at most one of each item. A resource lies in its cell exactly while it is
+    not in the inventory: with ``consume=True``, used resources grow back.
 
     Args:
         recipes: Product → ingredients, which are resources or other products.
-        resources: What lies in the room.
-        consume: Whether crafting uses the ingredients up.
-        size: Side of the room, the surrounding wall included.
+        resources: Names of the resources in the room.
+        consume: Whether crafting uses up the ingredients.
+        size: Side of the room, including the surrounding wall.
         n_walls: Number of obstacles.
 
     Raises:
@@ -172,11 +172,11 @@ class CraftingRules:
             self._check_recipe(product, ingredients)
         for product in self.recipes:
             self._check_no_cycle(product, ())
-        _ = self.layout  # a room that cannot hold all this is refused here, not at the first reset
+        _ = self.layout  # raises now, not at the first reset, if the contents do not fit the room
 
     @cached_property
     def layout(self) -> Layout:
-        """What a room holds: the resources, then a table for each product."""
+        """The layout of the room: the resources, then a table for each product."""
         return Layout(self.size, len(self.items), self.n_walls)
 
     @property
@@ -186,12 +186,12 @@ class CraftingRules:
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """What stands in a room."""
+        """Names of the objects in a room."""
         return (*self.resources, *(f"{product} table" for product in self.recipes))
 
     @property
     def attributes(self) -> dict[str, int]:
-        """What :class:`~gym_attrplan.AttributeSpace` is made of: is each item in the inventory?"""
+        """Arguments of :class:`~gym_attrplan.AttributeSpace`: which items are in the inventory."""
         return dict.fromkeys(self.items, 2)
 
     @cached_property
@@ -204,7 +204,7 @@ class CraftingRules:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words that describe a room; fact i says that item i is in the inventory."""
+        """The words of a room; fact i means that item i is in the inventory."""
         return Vocabulary(self.size, self.objects, tuple(f"have {item}" for item in self.items))
 
     @cached_property
@@ -214,12 +214,12 @@ class CraftingRules:
         return np.array(words, self.vocabulary.dtype)
 
     def depth(self, item: str) -> int:
-        """How many crafts build on one another: 0 for resources, 1 for what is made of them."""
+        """Return the number of consecutive crafts: 0 for resources, 1 for products of resources."""
         ingredients = self.recipes.get(item)
         return 0 if ingredients is None else 1 + max(map(self.depth, ingredients))
 
     def sampler(self, task: str) -> HaveItem:
-        """The goals of a task: ``items`` (any product), or by depth ``items<=1``, ``items==2``."""
+        """Return the goals of a task: ``items``, or by depth ``items<=1``, ``items==2``."""
         depths = [self.depth(item) for item in self.items]
         fewest, most = read_task(task, "items", max(depths))
         return HaveItem(tuple(i for i, depth in enumerate(depths) if fewest <= depth <= most))

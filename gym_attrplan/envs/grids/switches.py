@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.envs.grids.layout import Rooms
 from gym_attrplan.envs.grids.objects import RoomObject, Switch
 from gym_attrplan.envs.grids.room import RoomEnv
 from gym_attrplan.envs.grids.rules import SwitchesRules
-from gym_attrplan.envs.grids.worlds import Worlds
 
 
 class SwitchesEnv(RoomEnv[SwitchesRules]):
@@ -58,10 +58,10 @@ class SwitchesEnv(RoomEnv[SwitchesRules]):
 
     """  # noqa: D212, D415  the headings of MiniGrid's docstrings
 
-    def _place_objects(self, world: Worlds) -> None:
-        colors = world.states[0].tolist()
+    def _place_objects(self, room: Rooms) -> None:
+        colors = room.states[0].tolist()
         self._switches = [Switch(i, color, self.rules.n_colors) for i, color in enumerate(colors)]
-        for switch, cell in zip(self._switches, world.objects[0].tolist(), strict=True):
+        for switch, cell in zip(self._switches, room.objects[0].tolist(), strict=True):
             self.put_obj(switch, *self._position(cell))
 
     def _act(self, action: int, below: Any) -> None:
@@ -74,7 +74,7 @@ class SwitchesEnv(RoomEnv[SwitchesRules]):
         return np.array([switch.color_number for switch in self._switches], np.int8)
 
     def attribute_tile(self, number: int, value: int) -> RoomObject | None:
-        """The switch in that colour."""
+        """Return the switch in that colour."""
         return Switch(number, value, self.rules.n_colors)
 
     def _facts(self) -> list[int]:

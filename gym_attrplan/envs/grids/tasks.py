@@ -1,4 +1,4 @@
-"""Goals for the grid worlds, as values: frozen, comparable, and batched like every goal sampler."""
+"""Goal samplers for the grid worlds: frozen, comparable and batched."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class SwitchTargets:
-    """A colour for every switch, drawn evenly from the targets that take so many toggles.
+    """Goals with a colour for every switch, drawn uniformly among those with given difficulty.
 
     Args:
         n_colors: Number of colours of each switch.
-        min_toggles: The fewest toggles needed; 1 leaves out targets that hold already.
-        max_toggles: The most toggles needed; None for as many as there are.
+        min_toggles: Minimum number of toggles needed; 1 leaves out goals that already hold.
+        max_toggles: Maximum number of toggles needed; None for no limit.
 
     Raises:
-        InvalidGoal: When called, if no target takes so many toggles.
+        InvalidGoal: When called, if no goal needs that number of toggles.
 
     Example:
         >>> one_away = SwitchTargets(n_colors=4, min_toggles=1, max_toggles=1)
@@ -37,7 +37,7 @@ class SwitchTargets:
     max_toggles: int | None = None
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """Goals ``(n, n_switches)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_switches)`` for episodes that start from ``achieved``."""
         n, n_switches = achieved.shape
         ways = self._ways(n_switches)
         hardest = len(ways[-1]) - 1
@@ -58,7 +58,7 @@ class SwitchTargets:
         return goals
 
     def _ways(self, n_switches: int) -> list[npt.NDArray[np.float64]]:
-        """Entry k, t: the number of ways to spend t toggles on k switches."""
+        """Return entry k, t: the number of ways to distribute t toggles over k switches."""
         ways = [np.ones(1)]
         for _ in range(n_switches):
             ways.append(np.convolve(ways[-1], np.ones(self.n_colors)))
@@ -67,7 +67,7 @@ class SwitchTargets:
     def _draw(
         self, left: IntArray, ways: npt.NDArray[np.float64], rng: np.random.Generator
     ) -> IntArray:
-        """Toggles of one switch, by the number of ways to spend what is then left on the others."""
+        """Draw the toggles of one switch, by the number of ways to distribute the rest."""
         rest = left[:, None] - np.arange(self.n_colors)
         possible = (rest >= 0) & (rest < len(ways))
         shares = np.where(possible, ways[np.clip(rest, 0, len(ways) - 1)], 0.0).cumsum(axis=1)
@@ -78,7 +78,7 @@ class SwitchTargets:
 
 @dataclass(frozen=True)
 class HaveItem:
-    """Have one given item, the rest free. What is in the inventory already is not asked for.
+    """Goals with one item, the rest free. Items in the inventory are not requested.
 
     Args:
         columns: The attributes to choose from.
@@ -92,9 +92,9 @@ class HaveItem:
     columns: tuple[int, ...]
 
     def __call__(self, achieved: IntArray, rng: np.random.Generator, /) -> IntArray:
-        """Goals ``(n, n_items)`` for episodes that start from ``achieved``."""
+        """Draw goals ``(n, n_items)`` for episodes that start from ``achieved``."""
         columns = np.array(self.columns)
-        # An item in the inventory draws a mark below all others: chosen only if nothing is left.
+        # An item in the inventory has the lowest mark: it is chosen only if nothing else is left.
         marks = rng.random((len(achieved), len(columns))) - achieved[:, columns]
         goals = np.full_like(achieved, -1)
         goals[np.arange(len(achieved)), columns[marks.argmax(axis=1)]] = 1

@@ -1,4 +1,4 @@
-"""What both forms of a room, MiniGrid's and the batched one, show."""
+"""Observations of a room, of MiniGrid's and the batched version."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gym_attrplan.error import InvalidEnvironment
 OBS_TYPES = ("words", "multi_hot", "rgb")
 N_SIDES = 4
 VIEW_TILE = 8
-"""Pixels of a cell in ``rgb`` observations: 8 × 8 cells are then enough for SB3's image network."""
+"""Number of pixels of a cell in ``rgb`` observations: enough for SB3's network at 8 × 8 cells."""
 
 
 def check_view(obs_type: str, render_mode: str | None, *, render_modes: Sequence[str]) -> None:
-    """Hold the two choices to what there is.
+    """Check the observation type and the render mode.
 
     Raises:
         InvalidEnvironment: On another observation type or render mode.
@@ -32,7 +32,7 @@ def check_view(obs_type: str, render_mode: str | None, *, render_modes: Sequence
 
 
 def room_space(rules: SwitchesRules | CraftingRules, obs_type: str) -> spaces.Space[Any]:
-    """The observation space of one room."""
+    """Return the observation space of one room."""
     if obs_type == "rgb":
         side = VIEW_TILE * rules.size
         return spaces.Box(0, 255, (side, side, 3), np.uint8)

@@ -1,7 +1,7 @@
-"""Vocabulary: what an agent sees in a room, as words. A word is a feature at a place, or a fact.
+"""Vocabulary: observations of a room as words. A word is a feature at a place, or a fact.
 
-Places are relative to the agent, so that a word means the same wherever the agent stands. Word
-numbers start at 1; 0 is the padding that an embedding bag leaves out.
+Places are relative to the agent, so that a word means the same at every position. Word
+numbers start at 1; 0 is padding, which an embedding bag ignores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 PADDING = 0
 WALL = 0
-"""The first feature of every vocabulary."""
+"""Number of the first feature of every vocabulary, walls."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Vocabulary:
     """The words of one room.
 
     Args:
-        size: Side of the room, the surrounding wall included.
-        objects: Names of the objects that may stand somewhere; walls come before them.
-        facts: What can be said without a place.
+        size: Side of the room, including the surrounding wall.
+        objects: Names of the objects, the features after walls.
+        facts: Statements without a place.
 
     Example:
         >>> vocabulary = Vocabulary(size=8, objects=("switch 1",), facts=("switch 1=red",))
@@ -42,7 +42,7 @@ class Vocabulary:
 
     @property
     def reach(self) -> int:
-        """The farthest that anything can be from the agent along an axis: the opposite wall."""
+        """Maximum distance of anything from the agent along an axis: the opposite wall."""
         return self.size - 2
 
     @property
@@ -62,22 +62,22 @@ class Vocabulary:
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger[Any]]:
-        """The smallest type for word numbers: int16 unless the room is huge."""
+        """The smallest type for word numbers: int16 unless the room is very large."""
         return np.dtype(np.int16 if self.n_words <= np.iinfo(np.int16).max else np.int32)
 
     def place(self, feature: int, dx: int, dy: int) -> int:
-        """The word for a feature that is dx columns to the right of and dy rows below the agent.
+        """Return the word for a feature dx columns to the right of and dy rows below the agent.
 
         Feature 0 is a wall, feature i the i-th object.
         """
         return 1 + (feature * self.side + dy + self.reach) * self.side + dx + self.reach
 
     def fact(self, number: int) -> int:
-        """The word for the fact with this number."""
+        """Return the word for the fact with this number."""
         return 1 + self.n_places + number
 
     def describe(self, word: int) -> str:
-        """A word number in words."""
+        """Return the meaning of a word number, as text."""
         if word == PADDING:
             return "nothing"
         if word > self.n_places:
@@ -88,21 +88,21 @@ class Vocabulary:
         return f"{name} at ({dx - self.reach}, {dy - self.reach})"
 
     def space(self, n_slots: int) -> spaces.Box:
-        """Observations of n words as a Gymnasium space; its upper bound is the number of words."""
+        """Return the Gymnasium space of n words; its upper bound is the number of words."""
         return spaces.Box(PADDING, self.n_words, (n_slots,), self.dtype.type)
 
     def multi_hot(self, words: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
-        """``(n, n_slots)`` words → ``(n, n_words)`` int8, 1 for each word that is said."""
+        """Convert ``(n, n_slots)`` words to ``(n, n_words)`` int8, 1 for each word that occurs."""
         said = np.zeros((len(words), 1 + self.n_words), np.int8)
         np.put_along_axis(said, words.astype(np.int64), 1, axis=1)
         return np.ascontiguousarray(said[:, 1:])
 
 
 class PlaceWords:
-    """The place words of many rooms at once: all that a step costs is one subtraction.
+    """Place words of many rooms at once, with one subtraction per step.
 
-    A word number is linear in the offset, so the number at offset (0, 0) plus the cell's own share,
-    kept for each object and wall, less the agent's share is the word.
+    A word number is linear in the offset. So it is the number at offset (0, 0), plus the cell's
+    part, which is stored for each object and wall, minus the agent's part.
 
     Args:
         vocabulary: The words.
@@ -121,14 +121,14 @@ class PlaceWords:
         )
 
     def at_rest(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """``(n, n_slots)`` cells → what :meth:`write` subtracts the agent from."""
+        """Return the part of ``(n, n_slots)`` cells; :meth:`write` subtracts the agent's."""
         answer: npt.NDArray[Any] = self._share[cells] + self._here
         return answer
 
     def write(
         self, words: npt.NDArray[Any], at_rest: npt.NDArray[Any], agents: npt.NDArray[np.int64]
     ) -> None:
-        """Fill ``words`` with what the agents see: the slots, then the surrounding wall."""
+        """Fill ``words`` with the agents' observations: the slots, then the surrounding wall."""
         n_slots = len(self._here)
         np.subtract(at_rest, self._share[agents][:, None], out=words[:, :n_slots])
         words[:, n_slots:] = self._around[agents]
@@ -137,7 +137,7 @@ class PlaceWords:
 def surrounding_words(
     vocabulary: Vocabulary, right: int, down: int, left: int, up: int
 ) -> tuple[int, int, int, int]:
-    """The surrounding wall on the four sides; its other tiles would only say the same again."""
+    """Return the words of the surrounding wall on the four sides; its other tiles are redundant."""
     return (
         vocabulary.place(WALL, right, 0),
         vocabulary.place(WALL, 0, down),

@@ -1,4 +1,4 @@
-"""MiniGrid in batches: its layouts, rules and views as arrays, many environments at a time.
+"""MiniGrid in batches: its layouts, rules and views as arrays, many environments at once.
 
 Nothing here imports MiniGrid before an environment is made.
 """

@@ -1,6 +1,6 @@
 """MiniGridVectorEnv: many of MiniGrid's environments at once, in numpy.
 
-MiniGrid draws the layouts; what happens in them is array code. A test holds both equal, step by
+MiniGrid draws the layouts; the steps are array code. A test checks that both agree, step by
 step.
 """
 
@@ -32,8 +32,8 @@ _MODES = (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED)
 class MiniGridVectorEnv(BatchEnv[Observation]):
     """MiniGrid's environments of one id, with their observations, rewards and ends.
 
-    ``reset(seed=s)`` begins environment i as MiniGrid's own that is reset with seed ``s + i``, and
-    the episodes that follow are those that MiniGrid's own would have.
+    ``reset(seed=s)`` starts environment i like MiniGrid's own that is reset with seed ``s + i``,
+    and the following episodes are also those of MiniGrid's own.
 
     Args:
         env_id: An id of MiniGrid's whose rules are known: not Dynamic-Obstacles and not BabyAI's.
@@ -41,17 +41,17 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         autoreset_mode: ``SAME_STEP``, or ``DISABLED`` for wrappers that reset by themselves, such
             as :class:`~gym_attrplan.AttributeVectorWrapper`.
         pool_size: Number of layouts to share and re-use, which makes short episodes much faster:
-            drawing a layout takes MiniGrid about a millisecond. Layouts are added until there are
-            so many; then the oldest is replaced for every 1,024 steps. None draws a layout for
+            drawing a layout takes MiniGrid about a millisecond. Layouts are added until the pool is
+            full; then the oldest is replaced every 1,024 steps. None draws a layout for
             each episode.
-        full_view: Whether the image shows all of the grid, as MiniGrid's ``FullyObsWrapper`` does.
+        full_view: Whether the image shows the whole grid, as MiniGrid's ``FullyObsWrapper`` does.
         render_mode: ``"rgb_array"`` or None.
         **kwargs: Options of MiniGrid's class: ``max_steps``, ``agent_view_size``, ``size``, ….
 
     Raises:
         DependencyNotInstalled: If MiniGrid is missing.
         InvalidEnvironment: If the id is not MiniGrid's or changes a rule that is not known, or if
-            an option has a value that it cannot use.
+            an option has an invalid value.
 
     Example:
         >>> envs = MiniGridVectorEnv("MiniGrid-DoorKey-8x8-v0", 256)
@@ -115,7 +115,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         return PartialView(geometry, size=env.agent_view_size, through_walls=env.see_through_walls)
 
     def _prepare(self) -> None:
-        """Room for the state; there is none before the first reset."""
+        """Allocate the state, which is empty before the first reset."""
         n, layouts = self.num_envs, self.layouts
         self.slots: IntArray = np.zeros(n, np.int64)
         self.cells: Numbers = np.zeros((n, layouts.geometry.area), np.uint16)
@@ -131,7 +131,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._n_steps = 0
         self._images = np.zeros((n, *self._view.shape), np.uint8)
 
-    # --- what others may read --------------------------------------------------------------
+    # --- public properties ------------------------------------------------------------------
 
     @property
     def layouts(self) -> Layouts:
@@ -140,18 +140,18 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
 
     @property
     def things(self) -> Things:
-        """The catalogue of what can lie in a cell; ``cells`` and ``carried`` hold its numbers."""
+        """The catalogue of cell contents; ``cells`` and ``carried`` hold its numbers."""
         return self.layouts.things
 
     @property
     def front(self) -> Numbers:
-        """``(n,)`` what lies before each agent."""
+        """``(n,)`` the thing ahead of each agent."""
         ahead: IntArray = self._firsts + self.agents + self._steps[self.directions]
         return self._flat.take(ahead)
 
     @property
     def below(self) -> Numbers:
-        """``(n,)`` what lies where each agent stands."""
+        """``(n,)`` the thing in each agent's cell."""
         return self._flat.take(self._firsts + self.agents)
 
     # --- episodes ---------------------------------------------------------------------------
@@ -159,10 +159,10 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
     def reset(
         self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin new episodes everywhere, or where ``options["reset_mask"]`` says.
+        """Begin new episodes in all environments, or in those in ``options["reset_mask"]``.
 
         Raises:
-            InvalidEnvironment: If there are not as many seeds or marks as environments.
+            InvalidEnvironment: If the number of seeds or marks is wrong.
         """
         rows = np.flatnonzero(self._checked_mask(options or {}))
         rngs = self._generators(seed, rows)
@@ -199,10 +199,10 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         return self._observe(), rewards, terminated, truncated, info
 
     def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
-        """MiniGrid's picture of every environment, or None without a render mode."""
+        """Return MiniGrid's image of every environment, or None without a render mode."""
         if self.render_mode is None:
             return None
-        return tuple(self._picture(row) for row in range(self.num_envs))
+        return tuple(self._image(row) for row in range(self.num_envs))
 
     # --- helpers ----------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self._images[rows] = self._view.draw(self, rows)
 
     def _act(self, actions: IntArray) -> Turn:
-        """The base class's ``step`` of MiniGrid, without its view."""
+        """Do MiniGrid's base ``step``, without its view."""
         tables, held = self.things.tables, self.carried
         step = self._steps[self.directions]
         ahead = self.agents + step
@@ -253,7 +253,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         )
 
     def _handle(self, actions: IntArray, places: IntArray, front: Numbers) -> None:
-        """Pick up, drop or toggle what lies in ``places`` of the flat cells."""
+        """Pick up, drop or toggle the things in ``places`` of the flat cells."""
         tables, held = self.things.tables, self.carried
         picks = (actions == PICK_UP) & tables.light[front] & (held == EMPTY)
         drops = (actions == DROP) & (front == EMPTY)
@@ -265,7 +265,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         self.carried = np.where(picks, front, np.where(drops, EMPTY, held)).astype(np.uint16)
 
     def _observe(self) -> Observation:
-        """Fresh arrays: who keeps or changes an observation does so without us."""
+        """Return new arrays, so that changing an observation has no effect here."""
         return {
             "image": self._images.copy(),
             "direction": self.directions.copy(),
@@ -273,17 +273,17 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         }
 
     def _pick(self, observations: Observation, where: BoolArray) -> npt.NDArray[Any]:
-        """``(n,)`` the observations of some environments, one by one; None for the others."""
+        """Return ``(n,)`` observations of some environments, one by one; None for the others."""
         picked = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(where).tolist():
             picked[row] = {key: part[row] for key, part in observations.items()}
         return picked
 
-    def _picture(self, row: int) -> npt.NDArray[np.uint8]:
+    def _image(self, row: int) -> npt.NDArray[np.uint8]:
         env, geometry = self.template, self.layouts.geometry
         numbers = geometry.inner(self.cells[row]).ravel()
         env.grid.grid = [self.things[number] for number in numbers.tolist()]
         env.agent_pos = geometry.position(self.agents[row])
         env.agent_dir, env.carrying = int(self.directions[row]), self.things[self.carried[row]]
-        picture: npt.NDArray[np.uint8] = env.render()
-        return picture
+        image: npt.NDArray[np.uint8] = env.render()
+        return image

@@ -1,4 +1,4 @@
-"""minigrid_vec: a batch of MiniGrid's environments with attributes and goals, in one line."""
+"""minigrid_vec: makes a batch of MiniGrid's environments with attributes and goals."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def minigrid_vec(
     text: int | None = None,
     **kwargs: Any,
 ) -> AttributeVectorWrapper:
-    """What ``AttributeWrapper(gym.make(env_id))`` is for one environment, for many at once.
+    """Make the batched version of ``AttributeWrapper(gym.make(env_id))``.
 
     Args:
         env_id: An id of MiniGrid's.
         num_envs: Number of environments.
-        parts: Which of the ready attributes to use; None decides as for one environment.
+        parts: Which of the ready attributes to use; None chooses as for one environment.
         goal_sampler: As in :class:`~gym_attrplan.AttributeVectorWrapper`.
-        step_penalty: As there.
-        terminate_on_success: As there.
-        text: As there.
+        step_penalty: As in :class:`~gym_attrplan.AttributeVectorWrapper`.
+        terminate_on_success: As in :class:`~gym_attrplan.AttributeVectorWrapper`.
+        text: As in :class:`~gym_attrplan.AttributeVectorWrapper`.
         **kwargs: Options of :class:`MiniGridVectorEnv`, such as ``pool_size``, and of MiniGrid.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Layouts: what MiniGrid draws at the start of an episode, laid into arrays."""
+"""Layouts: the starts of episodes that MiniGrid draws, as arrays."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from gym_attrplan.error import InvalidEnvironment
 IntArray = npt.NDArray[np.int64]
 
 _STEPS_PER_FRESH = 1024
-"""Steps of all environments for which a full pool gets one fresh layout: drawing it takes about as
-long as a quarter of them, however short the episodes are."""
+"""Number of steps, over all environments, after which a full pool gets a new layout.
+
+Drawing it takes about as long as a quarter of them, however short the episodes are.
+"""
 
 
 class Layouts:
@@ -25,17 +27,17 @@ class Layouts:
 
     Args:
         env: MiniGrid's environment, which draws them.
-        rule: How its episodes end.
-        n_slots: How many to hold.
+        rule: Its end rule.
+        n_slots: Number of slots.
 
     Attributes:
-        cells: ``(n_slots, area)`` what lies where.
+        cells: ``(n_slots, area)`` contents of the cells.
         agents: ``(n_slots,)`` cells.
         directions: ``(n_slots,)``.
-        limits: ``(n_slots,)`` steps after which the episode is truncated.
-        targets: ``(n_slots, k)`` what the end rule asks for.
+        limits: ``(n_slots,)`` numbers of steps after which the episode is truncated.
+        targets: ``(n_slots, k)`` targets of the end rule.
         missions: ``(n_slots,)`` texts.
-        serials: ``(n_slots,)`` changes whenever the slot gets another layout.
+        serials: ``(n_slots,)`` numbers that change whenever the slot gets another layout.
     """
 
     def __init__(self, env: Any, rule: EndRule, n_slots: int) -> None:
@@ -52,7 +54,7 @@ class Layouts:
         self.serials = np.zeros(n_slots, np.int64)
 
     def draw(self, slot: int, rng: np.random.Generator) -> None:
-        """Have MiniGrid draw the next layout of a stream of random numbers, into a slot.
+        """Let MiniGrid draw the next layout with a generator, into a slot.
 
         Raises:
             InvalidEnvironment: If the grid has another size than the others.
@@ -79,31 +81,31 @@ class Layouts:
 
 
 class LayoutSource(ABC):
-    """Decides in which layouts episodes begin."""
+    """Base class of sources of layouts for new episodes."""
 
     layouts: Layouts
 
     @abstractmethod
     def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
-        """Begin anew with these streams of random numbers."""
+        """Restart with these generators."""
 
     @abstractmethod
     def take(self, rows: IntArray, n_steps: int) -> IntArray:
-        """The slots of the layouts in which these environments begin their next episode.
+        """Return the slots of the layouts for the next episodes of these environments.
 
         Args:
             rows: The environments.
-            n_steps: Number of steps made so far, of all environments together.
+            n_steps: Number of steps so far, over all environments.
         """
 
 
 class OwnLayouts(LayoutSource):
-    """Every environment has its own stream of layouts, as MiniGrid's own would draw them.
+    """Source with a separate sequence of layouts for every environment, as in MiniGrid itself.
 
     Args:
         env: Draws the layouts.
-        rule: How episodes end.
-        rngs: A stream for each environment.
+        rule: The end rule.
+        rngs: A generator for each environment.
     """
 
     def __init__(self, env: Any, rule: EndRule, rngs: list[np.random.Generator]) -> None:
@@ -111,27 +113,27 @@ class OwnLayouts(LayoutSource):
         self._rngs = rngs
 
     def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
-        """Give these environments other streams."""
+        """Set the generators of these environments."""
         for row, rng in zip(rows.tolist(), rngs, strict=True):
             self._rngs[row] = rng
 
     def take(self, rows: IntArray, n_steps: int) -> IntArray:
-        """The environments' own slots, drawn anew."""
+        """Draw new layouts into the environments' own slots."""
         for row in rows.tolist():
             self.layouts.draw(row, self._rngs[row])
         return rows
 
 
 class LayoutPool(LayoutSource):
-    """All environments share layouts: drawing one costs as much as hundreds of batched steps.
+    """Source of shared layouts: drawing one costs as much as hundreds of batched steps.
 
-    Episodes begin in fresh layouts until the pool is full, and then in one of the pool, drawn at
-    random; for every 1,024 steps one begins in a fresh one, which replaces the oldest.
+    Episodes begin in new layouts until the pool is full, and then in one of the pool, drawn at
+    random. Every 1,024 steps one begins in a new layout, which replaces the oldest.
 
     Args:
         env: Draws the layouts.
-        rule: How episodes end.
-        rng: The stream of all of them.
+        rule: The end rule.
+        rng: Generator of all layouts.
         num_envs: Number of environments.
         size: Number of layouts; more than environments, since no layout is replaced while in use.
 
@@ -152,12 +154,12 @@ class LayoutPool(LayoutSource):
         self._n_held = self._next = self._n_paid = 0
 
     def seed(self, rows: IntArray, rngs: list[np.random.Generator]) -> None:
-        """Empty the pool, which is then filled from the first stream."""
+        """Empty the pool, which is then filled with the first generator."""
         self._rng = rngs[0]
         self._n_held = self._next = 0
 
     def take(self, rows: IntArray, n_steps: int) -> IntArray:
-        """Layouts of the pool, some of them fresh."""
+        """Return layouts of the pool, some of them new."""
         self._in_use[rows] = -1
         for row in rows.tolist():
             fresh = self._is_due(n_steps)
@@ -165,7 +167,7 @@ class LayoutPool(LayoutSource):
         return self._in_use[rows]
 
     def _is_due(self, n_steps: int) -> bool:
-        """Whether the next episode has a fresh layout; its steps then count as paid for."""
+        """Return whether the next episode has a new layout, and count it if so."""
         if self._n_held < len(self.layouts.cells):
             self._n_paid = n_steps
             return True
@@ -184,7 +186,7 @@ class LayoutPool(LayoutSource):
 
 
 def _outer_wall() -> Any:
-    """What MiniGrid shows beyond the edge of a grid."""
+    """Return the wall that MiniGrid shows beyond the edge of a grid."""
     from minigrid.core.world_object import Wall
 
     return Wall()

@@ -1,4 +1,4 @@
-"""End rules: how MiniGrid's environments judge a step, for all environments at once."""
+"""End rules: rewards and ends of MiniGrid's environments, for all environments at once."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A step that was made everywhere and is to be judged.
+    """A step of all environments, for end rules to evaluate.
 
     Attributes:
-        actions: ``(n,)`` what was done.
-        ahead: ``(n,)`` the cell before each agent when it acted.
-        front: ``(n,)`` what lay there then.
-        held: ``(n,)`` what the agent carried then.
-        carried: ``(n,)`` what it carries now.
-        agents: ``(n,)`` the cell where it stands now.
-        cells: ``(n, area)`` what lies where now.
-        targets: ``(n, k)`` what the layout's end rule asks for.
-        stride: From a cell to the one below it.
-        tables: What the rules ask about a thing.
-        success: ``(n,)`` MiniGrid's reward for reaching the end now.
-        rewards: ``(n,)``, judged by each rule in turn.
-        terminated: ``(n,)``, likewise.
+        actions: ``(n,)`` the actions.
+        ahead: ``(n,)`` the cell ahead of each agent before the action.
+        front: ``(n,)`` the thing in that cell.
+        held: ``(n,)`` the thing that the agent carried before the action.
+        carried: ``(n,)`` the thing that it carries now.
+        agents: ``(n,)`` the agent's cell now.
+        cells: ``(n, area)`` contents of the cells now.
+        targets: ``(n, k)`` targets of the layout's end rule.
+        stride: Difference between a cell's number and that of the cell below it.
+        tables: Properties of things.
+        success: ``(n,)`` MiniGrid's reward for success now.
+        rewards: ``(n,)`` rewards, updated by each rule in turn.
+        terminated: ``(n,)`` ends, updated likewise.
     """
 
     actions: IntArray
@@ -57,12 +57,12 @@ class Turn:
         self.rewards[where] = np.where(won, self.success, 0.0)[where]
 
     def things_at(self, target: int) -> Numbers:
-        """``(n,)`` what lies in the cells that this column of the targets names."""
+        """Return ``(n,)`` things in the cells of this column of the targets."""
         things: Numbers = self.cells[np.arange(len(self.cells)), self.targets[:, target]]
         return things
 
     def beside(self, cells: IntArray, others: IntArray) -> BoolArray:
-        """Whether cells share a side."""
+        """Return whether cells share a side."""
         apart = np.abs(cells - others)
         near: BoolArray = (apart == 1) | (apart == self.stride)
         return near
@@ -70,13 +70,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class EndRule:
-    """What a class of MiniGrid's adds to the base class's ``step``.
+    """Addition of a MiniGrid class to the base class's ``step``.
 
     Attributes:
-        judge: Changes a turn's ``rewards`` and ``terminated``.
-        reads: The targets of a layout: functions of its environment and of ``cell(position)``.
-        target_name: The environment's attribute with the object that is meant, if one is.
-        replaced: Actions that count as others.
+        judge: Updates a turn's ``rewards`` and ``terminated``.
+        reads: Functions of the environment and of ``cell(position)`` that give a layout's targets.
+        target_name: The environment's attribute with the target object, if there is one.
+        replaced: Action → action that it counts as.
     """
 
     judge: Callable[[Turn], None] | None = None
@@ -90,11 +90,11 @@ class EndRule:
         return len(self.reads)
 
     def target(self, env: Any) -> Any:
-        """The object that is meant, or None."""
+        """Return the target object, or None."""
         return None if self.target_name is None else getattr(env, self.target_name)
 
     def read(self, env: Any, cell: Cell) -> list[int]:
-        """The targets of the layout that MiniGrid's environment has drawn."""
+        """Return the targets of the layout that MiniGrid's environment has drawn."""
         return [read(env, cell) for read in self.reads]
 
 
@@ -167,7 +167,7 @@ def _position(name: str) -> Callable[[Any, Cell], int]:
 
 
 def _door(name: str) -> Callable[[Any, Cell], int]:
-    """The cell of a door, found in the grid: not every environment notes it on the door."""
+    """Return the cell of a door, found in the grid: not every environment stores it."""
 
     def read(env: Any, cell: Cell) -> int:
         door, grid = getattr(env, name), env.grid
@@ -200,4 +200,4 @@ END_RULES = {
         _match, (_position("success_pos"), _position("failure_pos")), replaced={PICK_UP: TOGGLE}
     ),
 }
-"""A class whose ``step`` is known → what it adds to the base class's."""
+"""Class with a known ``step`` → its addition to that of the base class."""

@@ -1,4 +1,4 @@
-"""Which of MiniGrid's environments can be batched: those whose rules are all known here."""
+"""Support of MiniGrid's environments in batches: those whose rules are all known here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAY_CHANGE = frozenset(
     {
         # drawing a layout, which is left to the class
         "__init__", "_gen_grid", "place_agent",
-        # pictures and texts for people, which no rule reads
+        # images and texts for people, which no rule reads
         "close", "get_frame", "get_full_render", "get_pov_render", "hash", "metadata",
         "pprint_grid", "render",
         # what Python adds to every class
@@ -22,11 +22,11 @@ _MAY_CHANGE = frozenset(
         "__orig_bases__", "__parameters__", "__static_attributes__", "_abc_impl",
     }
 )  # fmt: skip
-"""What a class may define in its own way without changing what happens in a step."""
+"""Names that a class may define without changing the result of a step."""
 
 
 def make_template(env_id: str, kwargs: dict[str, Any]) -> tuple[Any, EndRule]:
-    """MiniGrid's environment of an id, which draws the layouts, and how its episodes end.
+    """Return MiniGrid's environment of an id, which draws the layouts, and its end rule.
 
     Raises:
         DependencyNotInstalled: If MiniGrid is missing.
@@ -44,13 +44,13 @@ def make_template(env_id: str, kwargs: dict[str, Any]) -> tuple[Any, EndRule]:
     except (TypeError, AssertionError) as error:
         raise InvalidEnvironment(f"{env_id} does not take {kwargs}: {error}") from error
     rule = end_rule(type(env))
-    # The view of a new episode is made by the batch, and MiniGrid's takes longer than the layout.
+    # The batch computes the view of a new episode; MiniGrid's takes longer than the layout.
     env.gen_obs = lambda: None
     return env, rule
 
 
 def end_rule(env_class: type[Any]) -> EndRule:
-    """How episodes of a class end.
+    """Return the end rule of a class.
 
     Raises:
         InvalidEnvironment: If it is not MiniGrid's or changes a rule that is not known here.
@@ -82,7 +82,7 @@ def _changes(env_class: type[Any], name: str) -> bool:
 
 
 def _definer(env_class: type[Any], name: str) -> str:
-    """The class from which a class has a method."""
+    """Return the class that defines a method of a class."""
     for ancestor in inspect.getmro(env_class):
         if name in vars(ancestor):
             return f"{ancestor.__module__}.{ancestor.__qualname__}"

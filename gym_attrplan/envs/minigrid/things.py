@@ -1,4 +1,4 @@
-"""Things: a number for everything that can lie in a cell, and MiniGrid's rules as tables of it."""
+"""Things: numbers of everything that can lie in a cell, and tables of their properties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BoolArray = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.uint16]
 
 UNSEEN, EMPTY = 0, 1
-"""The numbers of a cell out of sight and of an empty one, as in MiniGrid's images."""
+"""Numbers of a cell out of sight and of an empty one, as in MiniGrid's images."""
 
 _MODULE = "minigrid.core.world_object"
 _NO_KEY, _NO_LOCK = -1, -2
@@ -25,19 +25,19 @@ _NO_KEY, _NO_LOCK = -1, -2
 
 @dataclass(frozen=True)
 class Tables:
-    """What the rules ask about a thing; each array has an entry for each number.
+    """Properties of things, for the rules; each array has an entry for each number.
 
     Attributes:
         looks: ``(n, 3)`` type, colour and state, as in an image.
         walkable: Whether the agent can step onto it.
         light: Whether it can be picked up.
-        clear: Whether one can see what lies behind it.
-        goal: Whether stepping onto it wins.
+        clear: Whether it can be seen through.
+        goal: Whether stepping onto it succeeds.
         lava: Whether stepping onto it ends the episode.
-        target: Whether it is the one that an end rule means.
+        target: Whether it is the target of an end rule.
         opened: Whether it is an open door.
-        toggled: What it becomes when toggled.
-        unlocked: What it becomes when toggled with the right key in hand.
+        toggled: Its number after it is toggled.
+        unlocked: Its number after it is toggled with the right key in hand.
         lock: The colour of the key that it needs.
         key: The colour of the locks that it opens.
     """
@@ -57,10 +57,10 @@ class Tables:
 
 
 class Things:
-    """A catalogue of MiniGrid's objects: those that behave alike have the same number.
+    """Catalogue of MiniGrid's objects: those with the same behaviour have the same number.
 
-    A box is told apart by what is in it, a door by its state. What something turns into when it is
-    toggled is in the catalogue as well, so that no step of an episode adds to it.
+    Boxes are distinguished by their contents, doors by their state. The results of toggling
+    are in the catalogue as well, so that no step of an episode adds to it.
     """
 
     def __init__(self) -> None:
@@ -76,11 +76,11 @@ class Things:
         return len(self._objects)
 
     def __getitem__(self, number: int) -> Any:
-        """An object of MiniGrid's with this number; None for an empty cell."""
+        """Return a MiniGrid object with this number; None for an empty cell."""
         return self._objects[number]
 
     def number(self, cell: Any, target: Any = None) -> int:
-        """The number of what lies in a cell; ``target`` is the object that an end rule means.
+        """Return the number of a cell's content; ``target`` is the target object of an end rule.
 
         Raises:
             InvalidEnvironment: If the object is not one of MiniGrid's own.
@@ -96,13 +96,13 @@ class Things:
 
     @property
     def tables(self) -> Tables:
-        """The rules, for all numbers given out so far."""
+        """Return the properties of all numbers so far."""
         if self._tables is None:
             self._tables = self._make_tables()
         return self._tables
 
     def ask(self, question: Callable[[Any], Any]) -> Array:
-        """``(n,)`` a function's value for each number, kept; it gets None for an empty cell."""
+        """Return ``(n,)`` a function's value for each number, cached; None is an empty cell."""
         answers = self._asked.get(question)
         if answers is None or len(answers) != len(self):
             answers = np.array([question(thing) for thing in self._objects])
@@ -126,7 +126,7 @@ class Things:
         return number
 
     def _add_states(self, number: int, door: Any) -> None:
-        """What a door can become; it opens and shuts, and with a key it opens for good."""
+        """Add the other states of a door; it opens and shuts, and with a key it stays unlocked."""
         other = copy.copy(door)
         other.is_open, other.is_locked = not door.is_open, False
         if door.is_locked:

@@ -1,6 +1,6 @@
-"""Views: the agents' images, of what lies before them or of all the grid.
+"""Views: the agents' images, of the cells ahead of them or of the whole grid.
 
-What is in sight is what MiniGrid's ``process_vis`` decides.
+Visibility follows MiniGrid's ``process_vis``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ IntArray = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
 _MAX_SIZE = 63
-"""The widest view whose rows fit into a number, a bit for each column."""
+"""Maximum side of a view whose rows fit into an integer, a bit for each column."""
 
 _MAX_TABLED = 9
-"""The widest view whose rows have a table: 4 to the power of the width entries."""
+"""Maximum side of a view whose rows have a table, of 4 to the power of the side entries."""
 
 _AGENT, _RED = 10, 0
-"""How MiniGrid shows the agent in a view of all the grid."""
+"""Type and colour of the agent in MiniGrid's view of the whole grid."""
 
 
 class State(Protocol):
-    """What a view shows of a batch."""
+    """Protocol of the parts of a batch that a view shows."""
 
     cells: Numbers
     agents: IntArray
@@ -39,23 +39,23 @@ class State(Protocol):
 
     @property
     def things(self) -> Things:
-        """The catalogue whose numbers ``cells`` and ``carried`` hold."""
+        """The catalogue of the numbers in ``cells`` and ``carried``."""
 
 
 class View(Protocol):
-    """Draws the images of a batch."""
+    """Protocol of a view, which draws the images of a batch."""
 
     shape: tuple[int, int, int]
 
     def draw(self, state: State, rows: IntArray) -> Images:
-        """``(len(rows), *shape)`` type, colour and state of each cell, column first."""
+        """Return ``(len(rows), *shape)`` type, colour and state of each cell, column first."""
 
 
 class FullView:
-    """All of the grid, as MiniGrid's ``FullyObsWrapper`` shows it.
+    """View of the whole grid, as in MiniGrid's ``FullyObsWrapper``.
 
     Args:
-        geometry: How the cells of a grid are numbered.
+        geometry: The numbers of the cells.
     """
 
     def __init__(self, geometry: Geometry) -> None:
@@ -63,7 +63,7 @@ class FullView:
         self.shape = (geometry.width, geometry.height, 3)
 
     def draw(self, state: State, rows: IntArray) -> Images:
-        """The images of these rows."""
+        """Return the images of these rows."""
         numbers = self._geometry.inner(state.cells[rows]).swapaxes(1, 2)
         images = state.things.tables.looks.take(numbers, axis=0)
         row, column = np.divmod(state.agents[rows], self._geometry.stride)
@@ -75,12 +75,12 @@ class FullView:
 
 
 class PartialView:
-    """The square of cells before an agent, turned so that it looks up from the bottom's middle.
+    """View of the square of cells ahead of an agent, which looks up from the bottom's middle.
 
     Args:
-        geometry: How the cells of a grid are numbered.
+        geometry: The numbers of the cells.
         size: Side of the square.
-        through_walls: Whether nothing hides what lies behind it.
+        through_walls: Whether everything can be seen through.
 
     Raises:
         InvalidEnvironment: If the square is too large.
@@ -105,19 +105,19 @@ class PartialView:
         self._offsets = offsets.reshape(4, -1)
 
     def draw(self, state: State, rows: IntArray) -> Images:
-        """The images of these rows."""
+        """Return the images of these rows."""
         tables, size = state.things.tables, self.shape[0]
         places = rows * self._area + state.agents[rows]
         square = self._offsets.take(state.directions[rows], axis=0) + places[:, None]
         seen = state.cells.reshape(-1).take(square).reshape(-1, size, size)
         if not self._through_walls:
             seen *= _in_sight(tables.clear[seen])  # UNSEEN is 0
-        seen[:, size // 2, size - 1] = state.carried[rows]  # MiniGrid shows it where the agent is
+        seen[:, size // 2, size - 1] = state.carried[rows]  # MiniGrid shows it in the agent's cell
         return tables.looks.take(seen, axis=0)
 
 
 def _in_sight(clear: BoolArray) -> BoolArray:
-    """``(n, size, size)`` which cells are seen, given which can be seen through."""
+    """Return ``(n, size, size)`` visible cells, given those that can be seen through."""
     size = clear.shape[2]
     packed = np.packbits(clear, axis=1, bitorder="little")  # a bit for each column
     shifts = range(0, 8 * packed.shape[1], 8)
@@ -134,11 +134,11 @@ def _in_sight(clear: BoolArray) -> BoolArray:
 
 
 def _see_row(light: Bits, clear: Bits, size: int) -> tuple[Bits, Bits]:
-    """What is seen of a row, and what of the next can be seen from it; a bit for each column.
+    """Return the visible cells of a row, and those of the next row visible from it, as bits.
 
     Args:
-        light: What the row before shows of this one.
-        clear: What can be seen through.
+        light: Cells of this row that the row before makes visible.
+        clear: Cells that can be seen through.
         size: Number of columns.
     """
     if size > _MAX_TABLED:
@@ -156,7 +156,7 @@ def _row_tables(size: int) -> tuple[Bits, Bits]:
 
 
 def _spread_in_row(light: Bits, clear: Bits, size: int) -> tuple[Bits, Bits]:
-    """MiniGrid's two sweeps: to the right, then to the left, each lighting the next row as well."""
+    """Do MiniGrid's two sweeps: right, then left, each also lighting the next row."""
     every = np.uint64((1 << size) - 1)
     to_right = light.copy()
     for _ in range(size - 1):

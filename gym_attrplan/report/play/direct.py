@@ -43,6 +43,6 @@ class DirectPolicy:
         here = batch["achieved_goal"]
         wanted = nearest_member(agent.attribute_space.goal_set(goal), here[0])[None]
         begun = np.broadcast_to(np.asarray(episode_start, np.bool_), 1)
-        journey, _ = Journey.go_on(state, here, wanted, begun, retry_cost=0.0)
+        journey, _ = Journey.resume(state, here, wanted, begun, retry_cost=0.0)
         journey.goals, journey.targets = wanted, wanted.copy()
         return self._policy.act(batch, journey, deterministic=deterministic)[0], journey

@@ -8,7 +8,7 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback
 
 from gym_attrplan.agent import AttributePlannerAgent
-from gym_attrplan.agent.worlds import as_vec_env
+from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.report.play.setup import Setup
 
 

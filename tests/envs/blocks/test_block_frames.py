@@ -178,7 +178,7 @@ def test_the_faster_process_wins(cache):
 
 def test_the_size_is_stated_before_drawing(cache, capsys):
     _ = fresh().array
-    assert "Drawing 40 pictures once, 0 MB, in" in capsys.readouterr().err
+    assert "Drawing 40 images once, 0 MB, in" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_noticed_before_drawing(cache, monkeypatch):

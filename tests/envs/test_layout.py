@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gym_attrplan.envs.grids import Layout, Worlds
+from gym_attrplan.envs.grids import Layout, Rooms
 from gym_attrplan.error import InvalidEnvironment
 
 RNG = np.random.default_rng
@@ -23,15 +23,15 @@ def walkable(size, walls, start):
 
 @pytest.mark.parametrize(("size", "n_walls"), [(8, 4), (6, 6), (9, 20)])
 def test_every_object_can_be_walked_to(size, n_walls):
-    worlds = Layout(size, 4, n_walls).generate(300, RNG(0))
-    for agent, objects, walls in zip(worlds.agents, worlds.objects, worlds.walls, strict=True):
+    rooms = Layout(size, 4, n_walls).generate(300, RNG(0))
+    for agent, objects, walls in zip(rooms.agents, rooms.objects, rooms.walls, strict=True):
         reached = walkable(size, set(walls.tolist()), int(agent))
         assert reached.issuperset(objects.tolist())
 
 
 def test_nothing_shares_a_cell_and_nothing_stands_in_the_surrounding_wall():
-    worlds = Layout(5, 4, 2).generate(500, RNG(1))
-    cells = np.concatenate([worlds.agents[:, None], worlds.objects, worlds.walls], axis=1)
+    rooms = Layout(5, 4, 2).generate(500, RNG(1))
+    cells = np.concatenate([rooms.agents[:, None], rooms.objects, rooms.walls], axis=1)
     assert all(len(set(row)) == 7 for row in cells.tolist())
     rows, columns = np.divmod(cells, 5)
     assert rows.min() == columns.min() == 1
@@ -39,12 +39,12 @@ def test_nothing_shares_a_cell_and_nothing_stands_in_the_surrounding_wall():
 
 
 def test_every_cell_and_every_state_is_drawn():
-    worlds = Layout(6, 2, 2, n_states=3).generate(2000, RNG(2))
-    assert len(set(worlds.agents.tolist())) == 16
-    assert set(worlds.states.ravel().tolist()) == {0, 1, 2}
+    rooms = Layout(6, 2, 2, n_states=3).generate(2000, RNG(2))
+    assert len(set(rooms.agents.tolist())) == 16
+    assert set(rooms.states.ravel().tolist()) == {0, 1, 2}
 
 
-def test_the_same_seed_draws_the_same_worlds():
+def test_the_same_seed_draws_the_same_rooms():
     layout = Layout(8, 4, 4, n_states=4)
     one, other = layout.generate(50, RNG(3)), layout.generate(50, RNG(3))
     assert all(
@@ -62,10 +62,10 @@ def test_walls_that_often_cut_the_room_apart_are_drawn_again():
 
 
 def test_batches_are_cut_and_put_together():
-    worlds = Layout(8, 4, 4).generate(3, RNG(5))
-    again = Worlds.stack([worlds[2], worlds[0]])
-    assert again.agents.tolist() == worlds.agents[[2, 0]].tolist()
-    assert len(worlds[1]) == 1
+    rooms = Layout(8, 4, 4).generate(3, RNG(5))
+    again = Rooms.stack([rooms[2], rooms[0]])
+    assert again.agents.tolist() == rooms.agents[[2, 0]].tolist()
+    assert len(rooms[1]) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whatever holds the environments (an id, one of them, a vector) as one SB3 ``VecEnv``."""
+"""Conversion of environments (an id, one environment, a vector) to one SB3 ``VecEnv``."""
 
 from __future__ import annotations
 
@@ -24,39 +24,38 @@ from gym_attrplan.wrappers.batches import make_batch
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 from gym_attrplan.wrappers.origin import Origin
 
-Worlds = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
+EnvLike = str | gym.Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv
 
 N_BATCHED = 64
-"""Environments made of an id with a batched twin, unless a number is given."""
+"""Number of environments made from an id with a batched version, by default."""
 
 N_COPIES = 32
-"""Environments made of any other id: they are stepped one after the other, or in threads."""
+"""Number of environments made from any other id, stepped one after the other or in threads."""
 
 
 def as_vec_env(
-    env: Worlds, *, n_envs: int | None = None, env_kwargs: dict[str, Any] | None = None
+    env: EnvLike, *, n_envs: int | None = None, env_kwargs: dict[str, Any] | None = None
 ) -> VecEnv:
-    """The environments as a ``VecEnv`` that refuses what no agent can learn from.
+    """Convert the environments to a ``VecEnv`` that rejects observations no agent can learn from.
 
     Args:
-        env: An id of the registry (without attributes of its own, it gets what is ready for it), an
-            environment, a ``gymnasium.vector`` environment that resets in the same step, or an SB3
-            ``VecEnv``.
-        n_envs: How many environments to make of an id; by default 64 if they can be made as one
-            batch, else 32.
-        env_kwargs: For the environment of an id.
+        env: A registered id (if it has no attributes, ready ones are added), an environment, a
+            ``gymnasium.vector`` environment that resets in the same step, or an SB3 ``VecEnv``.
+        n_envs: Number of environments to make from an id; by default 64 if they form one batch,
+            else 32.
+        env_kwargs: Arguments of the environment of an id.
 
     Raises:
         InvalidEnvironment: If there are no attributes, the environment resets in the next step, or
-            no algorithm can take its actions.
-        InvalidAttributes: If an id has no attributes and none are ready.
+            no algorithm supports its action space.
+        InvalidAttributes: If an id has no attributes and none are ready for it.
         InvalidOption: If the number of environments is below 1.
     """
     if isinstance(env, GuardedVecEnv | SpacesOnly):
         return env
     made_of = (env, env_kwargs or {}) if isinstance(env, str) else None
     if isinstance(env, str):
-        env = make_worlds(env, n_envs, env_kwargs or {})
+        env = make_envs(env, n_envs, env_kwargs or {})
     if isinstance(env, VectorEnv):
         if find_layer(env, "attribute_space") is None and not hasattr(env.unwrapped, "call"):
             raise _no_attributes()
@@ -71,12 +70,12 @@ def as_vec_env(
 
 
 def attribute_space(venv: VecEnv) -> AttributeSpace:
-    """The attributes of the environments.
+    """Return the attributes of the environments.
 
     Raises:
         InvalidEnvironment: If they have none.
     """
-    # Asked first: a process that lacks what it is asked for does not answer, it dies.
+    # A subprocess that lacks an attribute does not answer, it dies; so ask whether it has it.
     known = venv.has_attr("attribute_space") and venv.has_attr("terminate_on_success")
     space = venv.get_attr("attribute_space", indices=[0])[0] if known else None
     if not isinstance(space, AttributeSpace):
@@ -85,7 +84,7 @@ def attribute_space(venv: VecEnv) -> AttributeSpace:
 
 
 def origin(venv: VecEnv) -> Origin | None:
-    """The id and arguments of the environments, with their step limit; None if they do not say."""
+    """Return the id, arguments and step limit of the environments; None if unknown."""
     found: Origin | None = None
     if venv.has_attr("origin"):
         found = venv.get_attr("origin", indices=[0])[0]
@@ -97,7 +96,7 @@ def origin(venv: VecEnv) -> Origin | None:
 
 
 def set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
-    """Set an attribute of every environment, on the layer that has it."""
+    """Set an attribute of every environment, on the wrapper that has it."""
     try:  # SB3's own set_attr would set it on the outermost wrapper, where nobody reads it
         venv.env_method("set_wrapper_attr", name, value)
     except AttributeError:  # a batch is one object
@@ -105,14 +104,14 @@ def set_everywhere(venv: VecEnv, name: str, value: Any) -> None:
 
 
 def action_choices(venv: VecEnv) -> int:
-    """Number of scores of choices at the front of an action; 0 if the environments do not say."""
+    """Return the number of choice scores at the front of an action; 0 if there are none."""
     return int(venv.get_attr("action_choices")[0]) if venv.has_attr("action_choices") else 0
 
 
-def make_worlds(
+def make_envs(
     env_id: str, n_envs: int | None, kwargs: dict[str, Any]
 ) -> VecEnv | VectorEnv[Any, Any, Any]:
-    """The batched twin if it has attributes, else copies, with the attributes that are ready."""
+    """Make the batched version of an id if it has attributes, else copies with ready attributes."""
     if n_envs is not None and n_envs < 1:
         raise InvalidOption(f"n_envs environments are made, at least 1; received {n_envs}.")
     batch = make_batch(env_id, n_envs or N_BATCHED, kwargs)
@@ -134,7 +133,7 @@ def make_worlds(
 
 
 def _monitored(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """The environment in a ``Monitor``, if it is in none yet."""
+    """Wrap the environment in a ``Monitor``, unless it has one."""
     layer: Any = env
     while isinstance(layer, gym.Wrapper):
         if isinstance(layer, Monitor):
@@ -151,7 +150,7 @@ def _no_attributes() -> InvalidEnvironment:
 
 
 def _check_observations(venv: VecEnv, space: AttributeSpace) -> None:
-    """The goal keys must hold attributes as they are, not stacked, scaled or normalised."""
+    """Check that the goal keys hold the attributes, not stacked, scaled or normalised."""
     observed = venv.observation_space
     for key in GOAL_KEYS:
         found = observed.spaces.get(key) if isinstance(observed, spaces.Dict) else None
@@ -183,7 +182,7 @@ def _check_observations(venv: VecEnv, space: AttributeSpace) -> None:
 
 
 def _check_actions(space: spaces.Space[Any]) -> None:
-    """SB3's policies number choices from 0, and know neither nested nor unbounded actions."""
+    """Check that SB3 supports the actions: flat, bounded, and numbered from 0."""
     if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)) and np.any(space.start):
         zero: spaces.Space[Any] = (
             spaces.Discrete(int(space.n))
@@ -210,14 +209,14 @@ def _check_actions(space: spaces.Space[Any]) -> None:
 
 
 class SpacesOnly(VecEnv):
-    """Stands in for the environments of a loaded agent: it can act, but not learn.
+    """Stand-in for the environments of a loaded agent, which can act but not learn.
 
     Args:
         observation_space: Of a single environment.
         action_space: Of a single environment.
         attributes: Of a single environment.
-        action_choices: Scores of choices at the front of an action.
-        n_envs: How many there were.
+        action_choices: Number of choice scores at the front of an action.
+        n_envs: Number of environments of the saved agent.
     """
 
     def __init__(
@@ -235,25 +234,25 @@ class SpacesOnly(VecEnv):
         super().__init__(n_envs, observation_space, action_space)
 
     def reset(self) -> Any:
-        """Refused: there are no environments."""
+        """Raise an error: there are no environments."""
         raise InvalidEnvironment(
             "this agent was loaded without an environment: give one with load(path, env=...) or "
             "set_env(env) before learn()."
         )
 
     def step_async(self, actions: Any) -> None:
-        """Refused."""
+        """Raise an error."""
         self.reset()
 
     def step_wait(self) -> Any:
-        """Refused."""
+        """Raise an error."""
         self.reset()
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the stand-in itself."""
+        """Return an attribute of the stand-in itself."""
         value = None if attr_name == "render_mode" else getattr(self, attr_name)
         return [value] * len(list(self._get_indices(indices)))
 
@@ -262,9 +261,9 @@ class SpacesOnly(VecEnv):
         setattr(self, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """There is no environment to ask."""
+        """Raise an error: there is no environment."""
         raise AttributeError(method_name)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """There is no environment to be wrapped."""
+        """Return False for each environment."""
         return [False] * len(list(self._get_indices(indices)))

@@ -222,7 +222,7 @@ def _grids(results: Results) -> Table:
     return Table(
         key="grids",
         title="Grid worlds",
-        about="Worlds never seen before, at most 300 steps a task. AP is trained on no task.",
+        about="Rooms never seen before, at most 300 steps a task. AP is trained on no task.",
         columns=tuple(columns),
         headline="switches",
         spotlight=MODELS["ap"],

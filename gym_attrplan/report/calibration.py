@@ -155,7 +155,7 @@ def try_plans(
 
     Args:
         agent: A trained agent.
-        env: Worlds that end an episode on success, by default the agent's own.
+        env: Environments that end an episode on success, by default the agent's own.
         n_tasks: At least so many tasks; every environment gets as many.
         seed: Of the environments.
 

@@ -37,7 +37,7 @@ def run_demo(
         out: Folder for the agent, a video (MP4, or GIF without ffmpeg) and a picture of the graph.
         total_timesteps: Steps of training.
         n_tasks: Random full targets to solve.
-        n_envs: Worlds to train in at once.
+        n_envs: Number of environments to train in at once.
         seed: Of everything.
 
     Returns:
@@ -64,10 +64,10 @@ def run_demo(
     )
     # Short episodes show the agent more rooms in as many steps. Hops go to whole descriptions, so
     # that the same policy can be sent straight to the goal, to show what planning adds.
-    worlds = as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"max_episode_steps": 60})
+    venv = as_vec_env(ENV_ID, n_envs=n_envs, env_kwargs={"max_episode_steps": 60})
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
-        worlds,
+        venv,
         hops="neighbours",
         exploration_fraction=0.1,
         seed=seed,

@@ -1,9 +1,10 @@
 """Wall-clock until an agent does what is asked: ``python benchmarks/time_to_target.py``.
 
-Trains with no option but a seed, on all cores, and gives 200 tasks after every 20,000 steps, while
-the clock stands still, until as many are solved as ``defaults.py`` promises. Suite ``learn_speed``,
-task ``to target``: seconds, or none where the time was up. ``ppo`` is plain SB3 PPO on the same
-environments, asked for the same goals, with the agent's network, rollouts and epochs.
+Trains with no option but a seed, on all cores, and gives 200 tasks after every 20,000 steps (or
+``--every``), while the clock stands still, until as many are solved as ``defaults.py`` promises.
+Suite ``learn_speed``, task ``to target``: seconds, or none where the time was up. ``ppo`` is plain
+SB3 PPO on the same environments, asked for the same goals, with the agent's network, rollouts and
+epochs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks, goals_to_a
 
 ENVS = ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-KeyCorridorS3R3-v0")
 METHODS = ("ap", "ppo")
-EVERY = 20_000
 N_TASKS = 200
 
 
@@ -32,18 +32,19 @@ class Watch(BaseCallback):
         env_id: Of the suite.
         seed: Of the tasks.
         max_seconds: How long to train, but up to the first test.
+        every: Number of steps between two tests.
 
     Attributes:
         goals: What is asked for; None for the environment's own tasks.
         rates: Steps, seconds and the share of tasks solved, of each test.
     """
 
-    def __init__(self, env_id: str, seed: int, max_seconds: float) -> None:
+    def __init__(self, env_id: str, seed: int, max_seconds: float, every: int) -> None:
         super().__init__()
         case = SUITE[env_id]
         self._tests, self._least = case.worlds(env_id, n_envs=20), case.least / 100.0
         self.goals = None if case.goals is None else case.goals(self._tests)
-        self._seed, self._max_seconds = seed, max_seconds
+        self._seed, self._max_seconds, self._every = seed, max_seconds, every
         self.rates: list[tuple[int, float, float]] = []
 
     def _on_training_start(self) -> None:
@@ -51,7 +52,7 @@ class Watch(BaseCallback):
 
     def _on_step(self) -> bool:
         seconds = time.perf_counter() - self._start
-        if self.num_timesteps >= EVERY * (len(self.rates) + 1):
+        if self.num_timesteps >= self._every * (len(self.rates) + 1):
             seed = 10_000 * (self._seed + 1) + len(self.rates)
             result = evaluate_tasks(
                 self.model, self._tests, n_tasks=N_TASKS, goals=self.goals, seed=seed
@@ -67,9 +68,9 @@ class Watch(BaseCallback):
         return bool(self.rates) and self.rates[-1][2] >= self._least
 
 
-def run(env_id: str, method: str, seed: int, max_seconds: float) -> None:
+def run(env_id: str, method: str, seed: int, max_seconds: float, every: int) -> None:
     """Train until the target is reached, print the time and keep it."""
-    watch = Watch(env_id, seed, max_seconds)
+    watch = Watch(env_id, seed, max_seconds, every)
     model: Any = learner(method, env_id, seed)
     venv = model.get_env()
     goals = None if method == "ap" else goals_to_ask(None, venv, watch.goals, seed=seed)
@@ -86,7 +87,13 @@ def run(env_id: str, method: str, seed: int, max_seconds: float) -> None:
         seed=seed,
         value=value,
         unit="s",
-        extra={"steps": n_steps, "seconds": seconds, "rate": rate, "max_seconds": max_seconds},
+        extra={
+            "steps": n_steps,
+            "seconds": seconds,
+            "rate": rate,
+            "max_seconds": max_seconds,
+            "every": every,
+        },
     )
 
 
@@ -97,11 +104,12 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--max-seconds", type=float, default=1_200.0)
+    parser.add_argument("--every", type=int, default=20_000, help="steps between two tests")
     options = parser.parse_args()
     for env_id in options.envs:
         for method in options.methods:
             for seed in options.seeds:
-                run(env_id, method, seed, options.max_seconds)
+                run(env_id, method, seed, options.max_seconds, options.every)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ MAX_VALUES = 64
 MAX_DIFFERENCES = 32
 """Maximum number of numbers of an observation whose differences are asked for."""
 
+MAX_PLACES = 1_024
+"""Maximum number of numbers of a part for questions about it: single pixels tell nothing."""
+
 MIN_SHARE = 0.01
 """Minimum share of observations with the rarer answer, for a question to be asked."""
 
@@ -77,6 +80,7 @@ def questions_about(observations: Arrays) -> Iterator[tuple[list[Question], Bool
 
     Of whole numbers each frequent value is asked for, at its place and anywhere. Of others it is
     asked whether they exceed a threshold, and, where they are few, whether one exceeds another.
+    Nothing is asked about images of pixels.
 
     Args:
         observations: Key → ``(n, …)`` rows. What is wanted or achieved is not asked about.
@@ -92,6 +96,8 @@ def questions_about(observations: Arrays) -> Iterator[tuple[list[Question], Bool
             continue
         rows = np.asarray(part)
         places = list(np.ndindex(rows.shape[1:]))
+        if len(places) > MAX_PLACES:
+            continue
         whole = np.issubdtype(rows.dtype, np.integer) or rows.dtype == np.bool_
         for place in places:
             yield from _kept(_about_one(key, rows, place, whole=whole), observations)

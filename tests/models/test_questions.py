@@ -60,6 +60,11 @@ def test_answers_are_those_of_the_questions():
             np.testing.assert_array_equal(question.answer(rows), answers[:, i])
 
 
+def test_nothing_is_asked_about_pixels():
+    image = np.random.default_rng(0).integers(0, 255, (100, 64, 64, 3), np.uint8)
+    assert asked_about({"image": image}) == []
+
+
 def test_nothing_is_asked_about_goals_nor_about_what_hardly_differs():
     once = np.zeros((200, 1), np.int64)
     once[0] = 1

@@ -61,6 +61,7 @@ from gym_attrplan.graph.drawing import GraphDrawing
 from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
+from gym_attrplan.models.questions import asked_parts
 from gym_attrplan.wrappers.origin import Origin
 
 if TYPE_CHECKING:
@@ -204,7 +205,9 @@ class AttributePlannerAgent:
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.action_choices = action_choices(venv)
         self.counts = TransitionCounts(self.attribute_space)
-        self.attempts = AttemptBuffer(self.observation_space, capacity=options.n_attempts_kept)
+        kept = self.observation_space
+        kept = asked_parts(kept) if options.asks_for_changes else kept
+        self.attempts = AttemptBuffer(kept, capacity=options.n_attempts_kept)
         self.examples = (
             ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
         )

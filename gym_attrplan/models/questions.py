@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
@@ -73,6 +74,12 @@ class Question:
         if self.kind == "apart":
             numbers = numbers - _column(rows, self.other)
         return np.asarray(numbers == self.value if self.kind == "is" else numbers > self.value)
+
+
+def asked_parts(space: spaces.Dict) -> spaces.Dict:
+    """Return the parts of an observation that questions are about, with the goals."""
+    small = {key: part for key, part in space.items() if np.prod(part.shape or ()) <= MAX_PLACES}
+    return spaces.Dict(small)
 
 
 def questions_about(observations: Arrays) -> Iterator[tuple[list[Question], BoolArray]]:

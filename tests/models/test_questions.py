@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
-from gym_attrplan.models.questions import Question, questions_about
+from gym_attrplan.models.questions import Question, asked_parts, questions_about
 
 IMAGE = np.zeros((2, 3, 3, 2), np.uint8)
 IMAGE[0, 1, 2, 0] = 4
@@ -63,6 +64,9 @@ def test_answers_are_those_of_the_questions():
 def test_nothing_is_asked_about_pixels():
     image = np.random.default_rng(0).integers(0, 255, (100, 64, 64, 3), np.uint8)
     assert asked_about({"image": image}) == []
+    place = spaces.Discrete(3)
+    space = spaces.Dict({"image": spaces.Box(0, 255, (64, 64, 3), np.uint8), "place": place})
+    assert asked_parts(space) == spaces.Dict({"place": place})
 
 
 def test_nothing_is_asked_about_goals_nor_about_what_hardly_differs():

@@ -129,7 +129,7 @@ class PracticeVecEnv(HopJudge):
         self._next_segments(np.arange(n), here)
         observations["desired_goal"] = self._goals.copy()
         if self._attempts is not None:
-            self._start_rows = {key: rows.copy() for key, rows in observations.items()}
+            self._start_rows = {key: observations[key].copy() for key in self._attempts.keys}
         return observations
 
     def step_wait(self) -> VecEnvStepReturn:

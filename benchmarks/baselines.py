@@ -1,12 +1,16 @@
-"""The rivals: reinforcement learning on the same worlds, network, steps and tasks as our agent.
+"""The rivals: reinforcement learning with our agent's environments, network, steps and tasks.
 
 ``python benchmarks/baselines.py --env AttrSwitches-v0 --algo ppo --regime curriculum`` trains a
-learner and gives it 1,000 tasks. Regimes: ``one_step`` trains on nearby goals (where hops take
-several steps: our agent's own hop policy, tested without the planner), ``test_tasks`` on what is
-tested, ``curriculum`` on tasks from nearby goals to the test's. Each is tested with sampled and
-with likeliest actions, and the better of the two counts. What the ledger holds is not run again;
-a learner that cannot take a world's actions gets a line that says why. ``--agents`` keeps what was
-trained.
+learner and gives it 1,000 tasks. Regimes:
+
+- ``one_step`` trains on nearby goals. Where hops take several steps, this is our agent's own hop
+  policy, tested without the planner.
+- ``test_tasks`` trains on the tasks of the test.
+- ``curriculum`` starts with nearby goals and ends with the tasks of the test.
+
+Each learner is tested with sampled and with deterministic actions, and the better result counts.
+Results that are in the ledger are not measured again. If a learner does not support an
+environment's actions, its line in the ledger says why. ``--agents`` saves the trained models.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from ledger import append, is_measured, read
 from paper.figures import paper_figure
 from paper.results import Measured
 from rivals import FIT, LEARNERS, WITHOUT_REGIME, n_parameters, noted_settings, train
-from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate
+from rivals_envs import BY_STATE, CASES, REGIMES, Cell, evaluate
 
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
 
@@ -32,17 +36,17 @@ SUITE = "baselines"
 
 
 def key(cell: Cell) -> dict[str, Any]:
-    """What names a cell in the ledger, but for the task."""
+    """A cell's key in the ledger, without the task."""
     return {"env": cell.env, "method": cell.method, "budget": cell.budget, "seed": cell.seed}
 
 
 def missing(cell: Cell) -> list[str]:
-    """The tasks of a cell that the ledger lacks."""
+    """The tasks of a cell that are not in the ledger."""
     return [task for task in cell.tasks if not is_measured(SUITE, task=task, **key(cell))]
 
 
 def keep(model: Any, cell: Cell, template: str) -> None:
-    """Save a model in a file of its own, if it is one that can be saved."""
+    """Save a model to its own file, if it can be saved."""
     if hasattr(model, "save"):
         name = cell.method.replace("/", "-") + cell.suffix
         parts = {"env": cell.env, "method": name, "seed": cell.seed, "budget": cell.budget}
@@ -74,7 +78,7 @@ def run(
             append(SUITE, task=task, extra={**about, "cannot": str(error)}, **key(cell))
         print(f"{cell}: {error}", flush=True)
         return
-    # Rollouts are whole, so that small budgets are exceeded.
+    # Rollouts are never cut, so small budgets are exceeded.
     about["steps"] = getattr(model, "num_timesteps", cell.budget)
     about["parameters"] = n_parameters(model)
     if not n_points:  # tests in between take time too
@@ -111,7 +115,7 @@ def print_table() -> None:
 
 
 def cells_of(options: argparse.Namespace) -> list[Cell]:
-    """What was asked for."""
+    """The cells that were asked for."""
     cells = []
     for env, algo, seed in product(options.env, options.algo, options.seeds):
         blocks = "Blocks" in env
@@ -127,7 +131,7 @@ def cells_of(options: argparse.Namespace) -> list[Cell]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", nargs="+", choices=WORLDS, default=BY_STATE)
+    parser.add_argument("--env", nargs="+", choices=CASES, default=BY_STATE)
     parser.add_argument("--algo", nargs="+", choices=LEARNERS, required=True)
     parser.add_argument("--regime", nargs="+", choices=REGIMES, default=list(REGIMES))
     parser.add_argument("--goals", nargs="+", choices=("full", "70"), default=("full", "70"))
@@ -142,14 +146,14 @@ def main() -> None:
         "--agents", metavar="ZIP", help="files, such as runs/{env}-{method}-{seed}-{budget}.zip"
     )
     parser.add_argument(
-        "--eyes", type=Path, metavar="NPZ", help="of an agent of blocks.py, for worlds in pictures"
+        "--eyes", type=Path, metavar="NPZ", help="file of blocks.py, for environments with images"
     )
     parser.add_argument("--device", default="cpu")
     add_arguments(parser, jobs=1)
-    parser.add_argument("--again", action="store_true", help="also what the ledger has")
+    parser.add_argument("--again", action="store_true", help="also measure what is in the ledger")
     options = parser.parse_args()
     if options.eyes is None and not set(options.env) <= {*BY_STATE}:
-        parser.error("worlds in pictures need --eyes NPZ, which benchmarks/blocks.py keeps")
+        parser.error("environments with images need --eyes NPZ, which benchmarks/blocks.py saves")
     rest = options.n_tasks, options.points, options.device, options.agents, options.passes
     wanted = [(one, one.tasks if options.again else missing(one)) for one in cells_of(options)]
     jobs = [(cell, tasks, *rest) for cell, tasks in wanted if tasks]

@@ -1,17 +1,17 @@
-"""Planning from pictures: block stacking with everything learned, beside the paper's figures.
+"""Planning from images: block stacking with everything learned, beside the paper's figures.
 
 ``python benchmarks/blocks.py --budgets 10000 100000 1000000 --seeds 0 1 2`` on a GPU, or
 ``python benchmarks/blocks.py --scale quick`` on a CPU, in less than five minutes.
 
-Of N one-step examples half explore: random actions from random starts, both states labelled, which
-makes N labels. They train the trunk and the detector. The other half are π's own attempts at
-explored edges, judged by the detector. From then on nothing but the detector's word is seen:
-graph, policy, rewards and planner; the true attributes only score. Evaluation shows pictures that
-were held out. A task has 40 actions and is solved if the goal is truly met when the agent believes
-so; goals that hold at the start are never drawn.
+Half of the N one-step examples are random actions from random states. Both of their states are
+labelled, which makes N labels. These train the trunk and the detector. The other half are π's own
+attempts at explored edges, judged by the detector. Graph, policy, rewards and planner get only the
+detector's predictions; the true attributes are used for the score alone. The evaluation uses
+held-out images. A task has at most 40 actions. It is solved if the goal is truly met when the
+detector says so. Goals that hold at the start are never drawn.
 
-Agents are kept in a folder. Who starts again goes on: what is trained, or measured since, is not
-done twice; delete the folder to begin anew.
+Agents are saved in a folder. The same command resumes: trained agents are not trained again, and
+their results are not measured again. Delete the folder to restart.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SUITE = "blocks"
 ENV_ID = "AttrBlocks-v0"
 TASKS = ("one_step", "multi_step", "four_stack", "one_step_70", "multi_step_70")
 N_DETECTED = 20_000
-N_WORLDS = 200
+N_ENVS = 200
 RULES = BlocksRules()
 
 _PAPER, _ROBUST = PLANNERS["paper"], PLANNERS["robust"]
@@ -71,12 +71,12 @@ METHODS = {
     "ap_forward/model": replace(_ROBUST, edges="model"),
     "ap": _ROBUST,
 }
-"""What is compared: the paper's agent, then one part of the default planner more in each row."""
+"""The planners compared: the paper's, then each with one more part of the default planner."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What the pictures are like, and where to take them from."""
+    """The kind of images, and the file they are read from, if any."""
 
     image_size: int = 64
     jitter: float = 1.0
@@ -91,12 +91,12 @@ class View:
         return f"{ENV_ID}[image_size={self.image_size},jitter={self.jitter:g}]"
 
     def collect(self, n: int, seed: int, **options: Any) -> OneStepExamples:
-        """One-step examples that show such pictures."""
+        """One-step examples with such images."""
         n_variants = self.n_variants if self.jitter else 1
         return collect(n, seed, n_variants=n_variants, **options)
 
     def frames(self) -> np.ndarray:
-        """``(n_variants * n_states, size, size, 3)``, drawn now unless a file has them."""
+        """``(n_variants * n_states, size, size, 3)`` images, rendered now if there is no file."""
         if self.file is not None:
             return np.load(self.file)["frames"].reshape(-1, self.image_size, self.image_size, 3)
         options = {"image_size": self.image_size, "jitter": self.jitter}
@@ -109,21 +109,21 @@ def feature_space(table: np.ndarray) -> spaces.Box:
 
 
 class Beliefs:
-    """Everything seen of a world: features of its pictures, and the detector's word on each."""
+    """The features of every image, and the detector's predictions for them."""
 
     def __init__(self, table: np.ndarray, vectors: np.ndarray, view: View) -> None:
         self.table, self.vectors, self.view = table, vectors, view
 
     @classmethod
     def load(cls, file: Path, view: View) -> Beliefs:
-        """What :func:`train` kept beside an agent."""
+        """The file that :func:`train` saved with an agent."""
         with np.load(file) as kept:
             return cls(kept["table"], kept["vectors"], view)
 
-    def worlds(
+    def make_envs(
         self, n_envs: int, *, task: str, terminate_on_success: bool = True, **options: Any
     ) -> VectorEnvAdapter:
-        """The batched twin as the agent sees it; its task can be changed."""
+        """The batched environments as the agent sees them; their task can be changed."""
         raw = BlocksVectorEnv(
             RULES,
             num_envs=n_envs,
@@ -158,7 +158,7 @@ def settings(budget: int, part: str) -> dict[str, Any]:
 
 
 def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dict[str, float]]:
-    """Learn to see from so many labelled pictures: the trunk, then the detector on its features."""
+    """Train on ``n_labels`` labelled images: the trunk, then the detector on its features."""
     frames = view.frames()
     data = view.collect(n_labels // 2, seed)
     space = spaces.Box(0, 255, frames.shape[1:], np.uint8)
@@ -187,7 +187,7 @@ def see(n_labels: int, seed: int, view: View, device: str) -> tuple[Beliefs, dic
 
 @dataclass(frozen=True)
 class Cell:
-    """One training: an agent that has seen so many one-step examples, with so many labels."""
+    """One training: an agent with ``budget`` one-step examples and ``n_labels`` labels."""
 
     budget: int
     n_labels: int
@@ -196,7 +196,7 @@ class Cell:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What names it in the results."""
+        """Its key in the results."""
         return {"env": self.view.env, "budget": self.budget, "seed": self.seed}
 
     def method(self, name: str) -> str:
@@ -204,14 +204,14 @@ class Cell:
         return name if self.n_labels == self.budget else f"{name}/{self.n_labels}_labels"
 
     def file(self, folder: Path) -> Path:
-        """Where its agent is kept; what it believes to see lies beside, as npz."""
+        """The agent's file; features and predictions are beside it, as npz."""
         view = self.view.image_size, self.view.jitter, self.view.n_variants
         parts = *view, self.budget, self.n_labels, self.seed
         return folder / ("-".join(f"{part:g}" for part in parts) + ".zip")
 
 
 def train(cell: Cell, folder: Path, device: str) -> None:
-    """Train the cell's agent and keep it, unless that was done before."""
+    """Train the cell's agent and save it, unless it was saved before."""
     file = cell.file(folder)
     if not file.exists():
         _train(cell, file, device)
@@ -222,10 +222,10 @@ def _train(cell: Cell, file: Path, device: str) -> None:
     torch.set_num_threads(1 if device == "cpu" else 2)
     start, budget = time.perf_counter(), cell.budget
     beliefs, figures = see(cell.n_labels, cell.seed, cell.view, device)
-    worlds = beliefs.worlds(512, task="multi_step", max_episode_steps=1)
+    venv = beliefs.make_envs(512, task="multi_step", max_episode_steps=1)
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
-        worlds,
+        venv,
         low_level="inverse",
         seed=cell.seed,
         device=device,
@@ -254,7 +254,7 @@ def _train(cell: Cell, file: Path, device: str) -> None:
 
 
 def _note_training(cell: Cell, file: Path) -> None:
-    """What training alone measured, unless whoever trained the agent lived to write it."""
+    """Append what was measured in training, unless the ledger has it already."""
     extra = extra_of(file.with_suffix(".npz"))
     right = N_DETECTED - int(extra["detector_wrong"])
     figures: dict[tuple[str, str], dict[str, Any]] = {
@@ -268,7 +268,7 @@ def _note_training(cell: Cell, file: Path) -> None:
 
 
 def extra_of(file: Path) -> dict[str, Any]:
-    """What there is to say of a training."""
+    """The figures of a training."""
     with np.load(file) as kept:
         extra: dict[str, Any] = json.loads(str(kept["extra"]))
     return extra
@@ -276,7 +276,7 @@ def extra_of(file: Path) -> dict[str, Any]:
 
 @lru_cache(2)
 def load(cell: Cell, folder: Path) -> tuple[AttributePlannerAgent, Beliefs, dict[str, Any]]:
-    """What :func:`train` kept."""
+    """The agent, features and figures that :func:`train` saved."""
     torch.set_num_threads(1)
     file = cell.file(folder)
     about = file.with_suffix(".npz")
@@ -285,7 +285,7 @@ def load(cell: Cell, folder: Path) -> tuple[AttributePlannerAgent, Beliefs, dict
 
 
 def evaluate(cell: Cell, folder: Path, name: str, task: str, n_tasks: int) -> None:
-    """Give the cell's agent tasks and keep the result, unless that was done before."""
+    """Evaluate the cell's agent and append the result, unless the ledger has it already."""
     key = {**cell.key, "task": task, "method": cell.method(name), "n": n_tasks}
     if measured_since(cell.file(folder).stat().st_mtime, SUITE, **key):
         return
@@ -293,13 +293,13 @@ def evaluate(cell: Cell, folder: Path, name: str, task: str, n_tasks: int) -> No
     agent, beliefs, extra = load(cell, folder)
     if planner is not None:
         agent.set_planner(planner)
-    n_envs = min(N_WORLDS, n_tasks)
-    worlds = beliefs.worlds(n_envs, task=task, split="held_out", max_episode_steps=40)
+    n_envs = min(N_ENVS, n_tasks)
+    venv = beliefs.make_envs(n_envs, task=task, split="held_out", max_episode_steps=40)
     options = {"n_tasks": n_tasks, "seed": 20_000 + cell.seed * n_tasks, "truth": "true_attributes"}
     if planner is None:  # a rival: our hop policy by itself
-        result = better(both_ways(agent.low_level, worlds, **options))
+        result = better(both_ways(agent.low_level, venv, **options))
     else:
-        result = evaluate_tasks(agent, worlds, **options)
+        result = evaluate_tasks(agent, venv, **options)
     append(SUITE, successes=result.successes, extra=extra, **key)
     took = f"{time.perf_counter() - start:.0f} s"
     print(f"{cell.budget:,} seed {cell.seed} {key['method']} {task}: {result}, {took}", flush=True)
@@ -315,8 +315,8 @@ def main() -> None:
     parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--jitter", type=float, default=1.0)
-    parser.add_argument("--frames", help="an npz with the pictures, where none can be drawn")
-    parser.add_argument("--save-frames", help="write such a file and stop")
+    parser.add_argument("--frames", help="npz file of images, if they cannot be rendered")
+    parser.add_argument("--save-frames", help="write a file for --frames and stop")
     parser.add_argument("--agents", type=Path, default=Path("runs/blocks"), help="their folder")
     parser.add_argument("--device", default="auto", help="of training; evaluation uses the CPU")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -330,7 +330,7 @@ def main() -> None:
         np.savez_compressed(options.save_frames, frames=view.frames())
         return
     if view.file is None:
-        view.frames()  # drawn once, before anybody needs them
+        view.frames()  # rendered once, before processes need them
     cells = [
         Cell(budget, options.labels or budget, seed, view)
         for budget in sorted(options.budgets, reverse=True)

@@ -1,10 +1,10 @@
 """The continuous block world, learned from drops, beside its ceiling and the paper's figures.
 
 ``python benchmarks/blocks_continuous.py`` trains an agent on ``obs_type="state"``, which explores
-by surprise, and gives it 1,000 tasks of each kind, of 40 drops each. An agent that is there already
-is not trained again, and what was measured since is not measured again, unless ``--again`` says so.
-``--ceiling`` measures instead what planning could reach: the same graph, the true state, and
-physics itself as the judge of single drops, on fewer tasks, since each judgement is a simulation.
+by surprise, and gives it 1,000 tasks of each kind, of at most 40 drops each. A saved agent is not
+trained again, and its results are not measured again without ``--again``. ``--ceiling`` measures
+what planning could reach: the graph is the same, but physics itself is the forward model. Each of
+its predictions is a simulation, so use fewer tasks.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ METHODS = {
     "ap": _ROBUST,
 }
 RULES = BlocksRules()
-N_WORLDS = 50
+N_ENVS = 50
 
 
-def worlds(task: str, n_envs: int = N_WORLDS) -> DummyVecEnv:
-    """So many worlds that take turns; batches are for the models' sake."""
+def make_envs(task: str, n_envs: int = N_ENVS) -> DummyVecEnv:
+    """``n_envs`` environments in one process; the models get them as a batch."""
     return DummyVecEnv([partial(gym.make, ENV_ID, obs_type="state", task=task)] * n_envs)
 
 
 class Physics:
-    """Stands in for a forward model: tries drops out on a table of its own."""
+    """A forward model that simulates drops on its own table."""
 
     def __init__(self, venv: DummyVecEnv) -> None:
         self.layout = ActionLayout.of(venv.action_space, n_choices=RULES.n_blocks)
@@ -69,7 +69,7 @@ class Physics:
         self._rng = np.random.default_rng(0)
 
     def foresee(self, observations: dict[str, np.ndarray], actions: np.ndarray) -> Outcomes:
-        """What each drop does, as far as one trial tells."""
+        """The outcome of each drop, from one trial."""
         vectors = np.zeros((*actions.shape[:2], len(RULES.attributes)), np.int64)
         for i, poses in enumerate(self._poses(observations["observation"])):
             for j, (block, x, y) in enumerate(actions[i]):
@@ -80,7 +80,7 @@ class Physics:
         return Outcomes((0.998 * sure + 0.001).log(), self._answers, np.int8)
 
     def _poses(self, states: np.ndarray) -> np.ndarray:
-        """``(n, n_blocks, 7)`` poses that look as the observations do."""
+        """``(n, n_blocks, 7)`` poses of the blocks in the observations."""
         rows = states.reshape(len(states), RULES.n_blocks, 9).astype(np.float64)
         places = (rows[..., :3] - (0.5, 0.5, 0.0)) * self._table.side
         columns = rows[..., 3:].reshape(*rows.shape[:2], 3, 2)
@@ -104,7 +104,7 @@ class Ceiling:
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, *unused: Any
     ) -> tuple[np.ndarray, Any]:
-        """The best drop found; where none leads on, any."""
+        """The best drop found; a random one if none leads to the goal."""
         n = len(observation["achieved_goal"])
         journey = self._navigator.advance(state, observation, np.asarray(episode_start))
         actions = np.stack([self._space.sample() for _ in range(n)])
@@ -114,13 +114,13 @@ class Ceiling:
 
 
 def train(
-    budget: int, seed: int, exploration: str, n_worlds: int, passes: int, device: str
+    budget: int, seed: int, exploration: str, n_envs: int, passes: int, device: str
 ) -> AttributePlannerAgent:
     """Nine tenths of the drops explore; the rest are π's attempts."""
     make = partial(gym.make, ENV_ID, obs_type="state")
     agent = AttributePlannerAgent(
         "MultiInputPolicy",
-        SubprocVecEnv([make] * n_worlds, start_method="spawn"),
+        SubprocVecEnv([make] * n_envs, start_method="spawn"),
         low_level="inverse",
         exploration=exploration,
         exploration_fraction=0.9,
@@ -148,12 +148,12 @@ def measure(
     seed: int,
     *,
     env: str = ENV_ID,
-    make: Callable[[str, int], DummyVecEnv] = worlds,
+    make: Callable[[str, int], DummyVecEnv] = make_envs,
     truth: str | None = None,
     obs_type: str = "state",
 ) -> None:
-    """Give the agent tasks in worlds that are made for them, and keep the result."""
-    start, venv = time.perf_counter(), make(task, min(N_WORLDS, n_tasks))
+    """Evaluate the agent in new environments and append the result."""
+    start, venv = time.perf_counter(), make(task, min(N_ENVS, n_tasks))
     model: Any = agent.low_level
     if method == "ceiling":
         model = Ceiling(agent, venv)
@@ -194,7 +194,7 @@ def run(file: str, device: str, method: str, task: str, n_tasks: int, seed: int)
 
 
 def is_done(file: str | Path, method: str, task: str, n_tasks: int, seed: int, **more: Any) -> bool:
-    """Whether the ledger has such a figure of the very agent in the file."""
+    """Whether the ledger has this figure, measured after the agent's file was written."""
     key = {"env": ENV_ID, "task": task, "method": method, "n": n_tasks, "seed": seed, **more}
     return measured_since(Path(file).stat().st_mtime, SUITE, **key)
 
@@ -208,21 +208,21 @@ def main() -> None:
     parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--exploration", choices=["surprise", "random"], default="surprise")
     parser.add_argument(
-        "--passes", type=int, default=5_000_000, help="drops that models are shown, in all"
+        "--passes", type=int, default=5_000_000, help="training examples in all epochs together"
     )
     parser.add_argument("--ceiling", action="store_true", help="physics as the forward model")
     parser.add_argument("--agents", default="runs/continuous-{seed}.zip", help="their files")
-    parser.add_argument("--again", action="store_true", help="also what was measured before")
+    parser.add_argument("--again", action="store_true", help="also measure what is in the ledger")
     parser.add_argument("--device", default="auto")
     add_arguments(parser, jobs=2)
-    parser.add_argument("--worlds", type=int, default=8, help="processes that drop blocks")
+    parser.add_argument("--n-envs", type=int, default=8, help="environment processes in training")
     options = parser.parse_args()
     methods = ["ceiling"] if options.ceiling else options.methods
     for seed in options.seeds:
         file = options.agents.format(seed=seed)
         start = time.perf_counter()
         if not Path(file).exists():
-            how = options.exploration, options.worlds, options.passes, options.device
+            how = options.exploration, options.n_envs, options.passes, options.device
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             train(options.budget, seed, *how).save(file)
             print(f"seed {seed}: trained in {time.perf_counter() - start:.0f} s", flush=True)

@@ -1,17 +1,17 @@
-"""The continuous block world from pictures, with everything learned, beside the paper's figures.
+"""The continuous block world from images, with everything learned, beside the paper's figures.
 
-``python benchmarks/blocks_continuous_pixels.py`` goes through four stages. What a stage leaves in
-the folder is not made twice, so that each may run where it runs best:
+``python benchmarks/blocks_continuous_pixels.py`` has four stages. A stage
+whose file is in the folder is not run again, so each stage can run on the machine that suits it:
 
-- drops: half of the budget explores, one random drop from each random start, photographed and
-  labelled before and after. Needs OpenGL.
-- sight: a trunk and a detector learn from these pictures. Needs neither OpenGL nor MuJoCo, but
+- drops: half of the budget explores, with one random drop from each random start. States before
+  and after are rendered and labelled. Needs OpenGL.
+- sight: a trunk and a detector are trained on these images. Needs neither OpenGL nor MuJoCo, but
   takes hours without a GPU.
-- agent: π is fitted to what was explored and spends the other half of the budget on attempts.
-- tasks: fresh worlds, drawn as they are acted in, of 40 drops each.
+- agent: π is fitted to the explored drops and spends the other half of the budget on attempts.
+- tasks: new environments, rendered at each step, with at most 40 drops a task.
 
-Labels are seen in "sight" alone. Rewards, graph, models and planner get nothing but the detector's
-word on features of pictures; the true attributes only score.
+Only "sight" uses labels. Rewards, graph, models and planner get only the detector's predictions
+from image features; the true attributes are used for the score alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from blocks_continuous import ENV_ID, METHODS, N_WORLDS, RULES, SUITE, TASKS, is_done, measure
+from blocks_continuous import ENV_ID, METHODS, N_ENVS, RULES, SUITE, TASKS, is_done, measure
 from blocks_table import print_table
 from cells import add_arguments, run_cells
 from gymnasium import spaces
@@ -47,11 +47,11 @@ HEADS = {**FIT, "max_epochs": 40, "batch_size": 512}
 
 @dataclass(frozen=True)
 class Photos:
-    """Drops from random starts with pictures; the first axis is before and after.
+    """Drops from random starts, with images; the first axis is before and after.
 
     Attributes:
         frames: ``(2, n, 64, 64, 3)`` uint8.
-        attributes: ``(2, n, n_attributes)`` int8, the truth.
+        attributes: ``(2, n, n_attributes)`` int8, the true ones.
         actions: ``(n, n_blocks + 2)`` float32.
     """
 
@@ -61,36 +61,36 @@ class Photos:
 
     @classmethod
     def take(cls, n: int, seed: int) -> Photos:
-        """Drop so many blocks, each on a new table."""
-        world = ContinuousBlocksEnv(RULES, image_size=SIZE)
-        world.reset(seed=seed)
-        world.action_space.seed(seed)
-        actions = np.stack([world.action_space.sample() for _ in range(n)])
+        """Make ``n`` drops, each from a new start."""
+        env = ContinuousBlocksEnv(RULES, image_size=SIZE)
+        env.reset(seed=seed)
+        env.action_space.seed(seed)
+        actions = np.stack([env.action_space.sample() for _ in range(n)])
         frames = np.empty((2, n, SIZE, SIZE, 3), np.uint8)
         attributes = np.empty((2, n, len(RULES.attributes)), np.int8)
         for i in track(range(n), "drops"):
-            frames[0, i], attributes[0, i] = world.reset()[0], world.attributes
-            frames[1, i], attributes[1, i] = world.step(actions[i])[0], world.attributes
-        world.close()
+            frames[0, i], attributes[0, i] = env.reset()[0], env.attributes
+            frames[1, i], attributes[1, i] = env.step(actions[i])[0], env.attributes
+        env.close()
         return cls(frames, attributes, actions)
 
     @classmethod
     def load(cls, file: Path) -> Photos:
-        """What a file holds."""
+        """The drops in a file."""
         with np.load(file) as kept:
             return cls(**kept)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What pictures are seen as: features, and the detector's word on them."""
+    """The models that turn images into features, and features into attributes."""
 
     trunk: Trunk
     detector: AttributeDetector
 
     @classmethod
     def learn(cls, photos: Photos, *, seed: int, epochs: int, device: str) -> Sight:
-        """From labels: the trunk, then the detector on its features."""
+        """Train on labelled images: the trunk, then the detector on its features."""
         trunk = Trunk(
             spaces.Box(0, 255, photos.frames.shape[2:], np.uint8),
             spaces.Box(0, 1, photos.actions.shape[1:]),
@@ -112,34 +112,34 @@ class Sight:
 
     @classmethod
     def load(cls, folder: Path) -> Sight:
-        """What :meth:`save` kept."""
+        """The models that :meth:`save` wrote."""
         trunk = Trunk.load(folder / "trunk.zip", device="cpu")
         return cls(trunk, AttributeDetector.load(folder / "detector.zip", device="cpu"))
 
     def save(self, folder: Path) -> None:
-        """Keep both; the trunk last, since its file tells that all is there."""
+        """Save both; the trunk last, since its file marks the stage as done."""
         self.detector.save(folder / "detector.zip")
         self.trunk.save(folder / "trunk.zip")
 
     def look(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pictures ``(n, …)`` → features and believed attributes."""
+        """Images ``(n, …)`` → features and predicted attributes."""
         features = self.trunk.encode(frames)
         return features, self.detector.predict(features)
 
-    def world(self, task: str) -> gym.Env[Any, Any]:
-        """One world as the agent sees it."""
+    def make_env(self, task: str) -> gym.Env[Any, Any]:
+        """An environment as the agent sees it."""
         raw = ContinuousBlocksEnv(RULES, image_size=SIZE)
         seen, goals = Seen(raw, self.trunk), raw.sampler(task)
         env = AttributeWrapper(seen, RULES.attributes, self.detector, goal_sampler=goals)
         return gym.wrappers.TimeLimit(env, 40)
 
-    def worlds(self, task: str, n_envs: int = N_WORLDS) -> DummyVecEnv:
-        """So many of them, which take turns."""
-        return DummyVecEnv([partial(self.world, task)] * n_envs)
+    def make_envs(self, task: str, n_envs: int = N_ENVS) -> DummyVecEnv:
+        """``n_envs`` such environments in one process."""
+        return DummyVecEnv([partial(self.make_env, task)] * n_envs)
 
 
 class Seen(gym.Wrapper[Any, Any, Any, Any]):
-    """Shows features in place of pictures; the truth goes into the infos, for the score alone."""
+    """Replaces images by features; true attributes are in the infos, for the score alone."""
 
     def __init__(self, env: ContinuousBlocksEnv, trunk: Trunk) -> None:
         super().__init__(env)
@@ -147,12 +147,12 @@ class Seen(gym.Wrapper[Any, Any, Any, Any]):
         self.observation_space = trunk.observation_space
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset and look."""
+        """Reset and encode the image."""
         frame, info = self.env.reset(**options)
         return self._trunk.encode(frame), {**info, "true_attributes": self._truth.attributes}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Drop and look."""
+        """Step and encode the image."""
         frame, reward, terminated, truncated, info = self.env.step(action)
         info = {**info, "true_attributes": self._truth.attributes}
         return self._trunk.encode(frame), float(reward), terminated, truncated, info
@@ -160,7 +160,7 @@ class Seen(gym.Wrapper[Any, Any, Any, Any]):
 
 @dataclass(frozen=True)
 class Run:
-    """One seed's way through the stages, and the files that tell how far it is."""
+    """The stages of one seed, and the files that they write."""
 
     folder: Path
     budget: int
@@ -170,13 +170,13 @@ class Run:
 
     @property
     def files(self) -> dict[str, Path]:
-        """What a stage leaves behind when it is done."""
+        """The file that each stage writes when it is done."""
         own = self.folder / f"{self.budget}-{self.seed}"
         files = own / "drops.npz", own / "trunk.zip", own / "agent.zip"
         return dict(zip(STAGES, files, strict=False))
 
     def go(self, stage: str) -> None:
-        """Go through a stage, unless that was done before."""
+        """Run a stage, unless its file exists."""
         file = self.files[stage]
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -184,24 +184,24 @@ class Run:
             print(f"seed {self.seed}: {file}, {file.stat().st_size / 2**20:.1f} MiB", flush=True)
 
     def drops(self, file: Path) -> None:
-        """Explore."""
+        """Explore and save the drops."""
         photos = Photos.take(self.budget // 2, 10_000 + self.seed)
-        part = file.with_suffix(".part.npz")  # a file that is there is whole
+        part = file.with_suffix(".part.npz")  # so that an existing file is complete
         np.savez_compressed(part, **vars(photos))
         part.rename(file)
 
     def sight(self, file: Path) -> None:
-        """Learn to see."""
+        """Train the trunk and the detector."""
         photos = Photos.load(self.files["drops"])
         sight = Sight.learn(photos, seed=self.seed, epochs=self.epochs, device=self.device)
         sight.save(file.parent)
 
     def agent(self, file: Path) -> None:
-        """Learn from what was explored, as far as it is seen, and attempt hops."""
+        """Train the agent on the explored drops, as the detector sees them, and on attempts."""
         photos, sight = Photos.load(self.files["drops"]), Sight.load(file.parent)
         (features, before), (_, after) = map(sight.look, photos.frames)
-        venv = sight.worlds("one_step")
-        venv.seed(15_000 + self.seed * N_WORLDS)
+        venv = sight.make_envs("one_step")
+        venv.seed(15_000 + self.seed * N_ENVS)
         agent = AttributePlannerAgent(
             "MultiInputPolicy",
             venv,
@@ -216,7 +216,7 @@ class Run:
         agent.save(file)
 
     def note_detector(self) -> None:
-        """Measure the detector on pictures it never saw."""
+        """Measure the detector on new images."""
         file = self.files["sight"]
         key: dict[str, Any] = {"env": ENV, "budget": self.budget, "seed": self.seed}
         key |= {"task": "full_set", "method": "detector"}
@@ -230,7 +230,7 @@ class Run:
         append(SUITE, n=N_DETECTED, successes=right, **key)
 
     def task(self, method: str, task: str, n_tasks: int) -> None:
-        """Give the agent tasks, and keep the result."""
+        """Evaluate the agent and append the result."""
         torch.set_num_threads(1)
         file = self.files["agent"]
         agent = AttributePlannerAgent.load(file, device="cpu")
@@ -241,7 +241,7 @@ class Run:
             n_tasks,
             self.seed,
             env=ENV,
-            make=Sight.load(file.parent).worlds,
+            make=Sight.load(file.parent).make_envs,
             truth="true_attributes",
             obs_type="pixels",
         )

@@ -1,9 +1,9 @@
-"""Is the batched block world MuJoCo's? Random drops through physics, and the disagreements.
+"""Whether the batched block world agrees with MuJoCo's on random drops.
 
-``python benchmarks/blocks_equivalence.py`` puts blocks into 50,000 random states, drops one of them
-in each, with jitter, and compares the attributes that are read from where the blocks come to rest
-with those that the rules, and with them the batched twin, look up. Half of the states are drawn
-evenly from all, half as episodes begin. The count of disagreements goes to the ledger.
+``python benchmarks/blocks_equivalence.py`` drops one block in each of 50,000 random states, with
+jitter. It compares the attributes after the simulation with those of the rules, which the batched
+version uses. Half of the states are drawn uniformly from all states, half from initial states. The
+number of disagreements goes to the ledger.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Disagreement = tuple[int, int, int, int]  # state, action, state by the rules, s
 
 
 def compare(n_blocks: int, jitter: float, seed: int) -> list[Disagreement]:
-    """A chunk of pairs of states and actions that end otherwise than the rules say."""
+    """The states and actions of a chunk whose outcome differs from the rules."""
     rules, rng = BlocksRules(n_blocks), np.random.default_rng([n_blocks, seed])
     states = rng.integers(rules.n_states, size=CHUNK)
     states[::2] = rules.random_starts(CHUNK // 2, rng)

@@ -1,8 +1,8 @@
-"""Why plans fail on block stacking: hops that the state at hand does not allow, or that π misses.
+"""Why plans fail on block stacking: hops that are impossible from the state, or that π misses.
 
-``python benchmarks/blocks_errors.py`` trains an agent on the exact places of the blocks, so that no
-detector errs, and gives it multi-step tasks. The rules tell of every hop that went wrong whether
-any action could have made it from that very state. About ten minutes on one core.
+``python benchmarks/blocks_errors.py`` trains an agent on the exact positions of the blocks, without
+a detector, and gives it multi-step tasks. For every failed hop, the rules tell whether any action
+could have made it from that state. Takes about ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STATES = np.arange(RULES.n_states)
 
 
 def exact() -> Beliefs:
-    """Every state by its blocks' places, one-hot, and its true attributes."""
+    """Every state's block positions, one-hot, and its true attributes."""
     places = RULES.centers(*RULES.decode(STATES)).reshape(len(STATES), -1)
     one_hot = [column[:, None] == np.unique(column) for column in places.T]
     table = np.concatenate(one_hot, axis=1).astype(np.float32)
@@ -32,10 +32,10 @@ def exact() -> Beliefs:
 
 
 def train(beliefs: Beliefs, budget: int, seed: int) -> AttributePlannerAgent:
-    worlds = beliefs.worlds(512, task="multi_step", max_episode_steps=1)
+    venv = beliefs.make_envs(512, task="multi_step", max_episode_steps=1)
     fit = {**settings(1_000_000, "heads"), "batch_size": 1_024}
     agent = AttributePlannerAgent(
-        "MultiInputPolicy", worlds, low_level="inverse", seed=seed, low_level_kwargs=fit
+        "MultiInputPolicy", venv, low_level="inverse", seed=seed, low_level_kwargs=fit
     )
     seen = VIEW.collect(budget // 2, seed)
     before, after = beliefs.vectors[seen.frames], beliefs.vectors[seen.next_frames]
@@ -53,18 +53,18 @@ def is_possible(state: int, target: np.ndarray) -> bool:
 def errors(
     agent: AttributePlannerAgent, beliefs: Beliefs, n_tasks: int, seed: int
 ) -> tuple[int, Counter[str], Counter[str]]:
-    """Tasks solved; of the others what went wrong most often in each, and all that went wrong."""
-    worlds = beliefs.worlds(n_tasks, task="multi_step", max_episode_steps=40)
-    raw = worlds.envs.unwrapped
-    worlds.seed(20_000 + n_tasks * seed)
-    observations, state = worlds.reset(), None
+    """Number of tasks solved; the most frequent failure of each other task; all failures."""
+    venv = beliefs.make_envs(n_tasks, task="multi_step", max_episode_steps=40)
+    raw = venv.envs.unwrapped
+    venv.seed(20_000 + n_tasks * seed)
+    observations, state = venv.reset(), None
     starts, running = np.ones(n_tasks, np.bool_), np.ones(n_tasks, np.bool_)
     wrong: list[Counter[str]] = [Counter() for _ in range(n_tasks)]
     solved = 0
     while running.any():
         actions, state = agent.predict(observations, state, starts, True)
         stood = raw.states.copy()
-        observations, _, starts, infos = worlds.step(actions)
+        observations, _, starts, infos = venv.step(actions)
         for i in np.flatnonzero(running):
             last = infos[i]["terminal_observation"] if starts[i] else None
             end = (last or {"achieved_goal": observations["achieved_goal"][i]})["achieved_goal"]

@@ -2,7 +2,7 @@
 
 Six blocks have 2,162,160 states, of which the agent sees at most one in twenty: half of N examples
 are random actions, half are its own attempts. It is told the blocks' positions. It learns in the
-batched twin and is tested through MuJoCo's physics, on goals that are random other states. The
+batched version and is tested through MuJoCo's physics, on goals that are random other states. The
 rival is the same hop policy by itself, told the whole goal. Suite ``blocks_six``.
 """
 
@@ -30,7 +30,7 @@ SIX = {"n_blocks": 6, "obs_type": "state", "task": "multi_step"}
 
 
 def train(n_examples: int, seed: int, device: str) -> AttributePlannerAgent:
-    """An agent with no option but what the environment is: one action makes one transition."""
+    """An agent with default options, except that one action makes one transition."""
     envs = gym.make_vec(ENV_ID, 512, vectorization_mode="vector_entry_point", **SIX)
     agent = AttributePlannerAgent(
         "MultiInputPolicy", VectorEnvAdapter(envs), low_level="inverse", seed=seed, device=device
@@ -39,7 +39,7 @@ def train(n_examples: int, seed: int, device: str) -> AttributePlannerAgent:
 
 
 def make_test(n_envs: int) -> VecEnv:
-    """MuJoCo's blocks."""
+    """The environment with MuJoCo's physics."""
     return make_vec_env(ENV_ID, n_envs, env_kwargs=SIX)
 
 

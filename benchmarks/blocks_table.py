@@ -18,7 +18,7 @@ _BESIDE = ("inverse", "ap_no_cpi", "ap_paper")
 
 
 def print_table(env: str, budgets: list[int], suite: str = "blocks") -> None:
-    """What the results say of one environment, a table for each budget."""
+    """Print the results of one environment, one table for each budget."""
     lines: dict[Any, list[Line]] = defaultdict(list)
     for line in read(suite):
         if line["env"] == env and line["n"]:

@@ -1,4 +1,4 @@
-"""Exploration bonuses for SB3's learners: what the baselines of ``others.py`` may be paid besides.
+"""Exploration bonuses for SB3's learners, the baselines of ``others.py``.
 
 Both wrap the environments of a ``VecEnv`` and add to the reward of the task.
 """
@@ -38,12 +38,12 @@ class Bonus(VecEnvWrapper):
         self._scale = scale
 
     def reset(self) -> Any:
-        """Reset; there is nothing to pay for."""
+        """Reset, without a bonus."""
         self._previous = self.venv.reset()
         return self._previous
 
     def step_wait(self) -> Any:
-        """Step, and pay for what each environment came to, before it was reset."""
+        """Step, and add the bonus for the observation of each environment before its reset."""
         observations, rewards, dones, infos = self.venv.step_wait()
         ends = observations
         if dones.any():
@@ -56,7 +56,7 @@ class Bonus(VecEnvWrapper):
         return observations, paid, dones, infos
 
     def bonus(self, ends: dict[str, npt.NDArray[Any]]) -> Rewards:
-        """What the step to these observations is worth."""
+        """The bonus for the step to these observations."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class CountedTransitions(Bonus):
         self._counts = TransitionCounts(attribute_space(venv))
 
     def bonus(self, ends: dict[str, npt.NDArray[Any]]) -> Rewards:
-        """Count the transitions and pay for them."""
+        """Count the transitions and return their bonuses."""
         here, before = ends["achieved_goal"], self._previous["achieved_goal"]
         paid = np.zeros(self.num_envs)
         moved = (here != before).any(axis=1)
@@ -84,10 +84,10 @@ class CountedTransitions(Bonus):
 
 
 class RandomNetworkDistillation(Bonus):
-    """How badly a network predicts a random one's features of the observation (Burda et al., 2018).
+    """The error of a network that predicts a random network's features (Burda et al., 2018).
 
-    The error is divided by its running standard deviation. Of the observations of ``every`` steps a
-    quarter train the predictor once.
+    The error is divided by its running standard deviation. After ``every`` steps the
+    predictor is trained once on a quarter of their observations.
 
     Args:
         venv: The environments.
@@ -115,7 +115,7 @@ class RandomNetworkDistillation(Bonus):
         self._waiting: list[torch.Tensor] = []
 
     def bonus(self, ends: dict[str, npt.NDArray[Any]]) -> Rewards:
-        """The predictor's error, which its training reduces where it is often."""
+        """The predictor's error, which training reduces for frequent observations."""
         inputs = self._normalized(ends)
         with torch.no_grad():
             errors = (self._learned(inputs) - self._random(inputs)).square().mean(dim=1).numpy()

@@ -1,11 +1,11 @@
-"""The build order: explore, learn to hop, plan for counts of units; ours beside the paper's.
+"""The build order: explore, learn to hop and plan for counts of units, beside the paper's figures.
 
 ``python benchmarks/build_order.py`` trains agents as ``benchmarks/configs/build_order.yml`` says,
 two seeds of each version, exploring with the bonus and at random, and gives each 1,000 tasks of at
 most 500 steps with either planner. ``--quick`` takes less than three minutes.
 
-``--agents`` keeps the agents in files, and who starts again goes on where they stand; with
-``--time-limit`` the run stops itself in time, with exit status 75 if there is more to do.
+``--agents`` saves the agents in files, and the same command resumes their training. With
+``--time-limit`` training stops in time; the exit status is 75 if it is unfinished.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CONFIG = Path(__file__).parent / "configs" / "build_order.yml"
 EXPLORATIONS = ("count_bonus", "random")
 METHODS = {"ap": PLANNERS["robust"], "ap_paper": PLANNERS["paper"]}
 
-N_WORLDS = 250
+N_ENVS = 250
 
 ROWS = (
     "ap",
@@ -68,7 +68,7 @@ class Cell:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What names it in the results."""
+        """Its key in the results."""
         return {"env": self.env, "budget": self.budget, "seed": self.seed}
 
     def method(self, name: str) -> str:
@@ -77,13 +77,13 @@ class Cell:
 
 
 class Watch(BaseCallback):
-    """Notes what exploring found, saves now and then and stops in time.
+    """Records the edges found by exploring, saves at intervals and stops in time.
 
     Args:
         cell: What is trained.
         file: Where to save; None for nowhere.
-        save_every: Steps between two savings.
-        deadline: When to stop, as ``time.time()`` counts.
+        save_every: Number of steps between two saves.
+        deadline: When to stop, in the unit of ``time.time()``.
     """
 
     model: Any
@@ -131,19 +131,19 @@ class Watch(BaseCallback):
 
 
 def agent_for(cell: Cell, file: Path | None, device: str) -> AttributePlannerAgent:
-    """The agent in the file, or a new one."""
+    """The agent in the file, or a new one if there is no file."""
     config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())[cell.env]
-    worlds = as_vec_env(cell.env, n_envs=config["n_envs"])
+    venv = as_vec_env(cell.env, n_envs=config["n_envs"])
     if file is not None and file.exists():
         n_done = AttributePlannerAgent.load(file, device="cpu").num_timesteps
         # Another seed, or random actions would repeat what they have done before.
         seed = cell.seed + n_done
         agent: AttributePlannerAgent = AttributePlannerAgent.load(
-            file, env=worlds, device=device, seed=seed
+            file, env=venv, device=device, seed=seed
         )
         return agent
     options = {**config["agent"], "exploration": cell.exploration}
-    return AttributePlannerAgent(config["policy"], worlds, seed=cell.seed, device=device, **options)
+    return AttributePlannerAgent(config["policy"], venv, seed=cell.seed, device=device, **options)
 
 
 def run(
@@ -175,9 +175,9 @@ def run(
 
 
 def measure(agent: AttributePlannerAgent, cell: Cell, method: str, n_tasks: int) -> None:
-    """Give the agent tasks, and keep the result."""
-    worlds = as_vec_env(cell.env, n_envs=min(N_WORLDS, n_tasks))
-    result = evaluate_tasks(agent, worlds, n_tasks=n_tasks, seed=20_000 + 1_000 * cell.seed)
+    """Evaluate the agent and append the result."""
+    venv = as_vec_env(cell.env, n_envs=min(N_ENVS, n_tasks))
+    result = evaluate_tasks(agent, venv, n_tasks=n_tasks, seed=20_000 + 1_000 * cell.seed)
     key = cell.key
     source = Source(SUITE, cell.env, "edges", cell.exploration, cell.budget)
     explored = [one for one in Results(read(SUITE)).select(source) if one["seed"] == cell.seed]
@@ -196,7 +196,7 @@ def measure(agent: AttributePlannerAgent, cell: Cell, method: str, n_tasks: int)
 
 
 def print_table(budget: int) -> None:
-    """What the results say of one budget."""
+    """Print the results of one budget."""
     results = Results(line for suite in (SUITE, "baselines") for line in read(suite))
     console = Console(width=120)
     for env in ENVS.values():
@@ -266,7 +266,7 @@ def main() -> None:
     finished = run_cells(run, jobs, options)
     print_table(options.budget)
     if not all(finished):
-        print(f"unfinished agents: {finished.count(False)}; run the same again to go on.")
+        print(f"unfinished agents: {finished.count(False)}; run the same command to resume.")
         sys.exit(os.EX_TEMPFAIL)
 
 

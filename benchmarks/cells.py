@@ -29,7 +29,7 @@ A_WEEK = 7 * 24 * 3600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, jobs: int) -> None:
-    """How cells are run."""
+    """Add the options that say how cells are run."""
     parser.add_argument("--jobs", type=int, default=jobs, help="cells at a time")
     parser.add_argument(
         "--ray",
@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, jobs: int) -> None:
 
 
 class CellWorker:
-    """Runs cells as if it were the benchmark's own process, but for what it writes.
+    """Runs cells like the benchmark's own process, but returns the lines instead of writing them.
 
     Args:
         arguments: The benchmark's command line, which its lines name.
         folder: Where it was called.
-        results: The ledger, to read, where it can be seen from here.
+        results: The ledger to read, if this machine has it.
         commit: The code that figures are measured with.
     """
 
@@ -56,11 +56,11 @@ class CellWorker:
         os.environ["GIT_COMMIT"] = commit
 
     def is_ready(self) -> bool:
-        """Whether it can work."""
+        """Whether the worker is ready."""
         return True
 
     def work(self, function: Callable[..., Any], cell: tuple[Any, ...]) -> tuple[Any, Lines]:
-        """What the function gives, and the lines that it leaves, by file."""
+        """The function's result, and the lines that it appended, by file."""
         ledger.collected = lines = {}
         return function(*cell), lines
 
@@ -68,7 +68,7 @@ class CellWorker:
 def run_cells(
     function: Callable[..., Any], cells: Sequence[tuple[Any, ...]], options: argparse.Namespace
 ) -> list[Any]:
-    """What the function gives for each cell."""
+    """Run the function for each cell and return the results."""
     if options.ray is None:
         with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
             return pool.starmap(function, cells, chunksize=1)
@@ -95,6 +95,6 @@ def run_cells(
 
 
 def steps_of(lines: Lines) -> int:
-    """The steps of training that a cell's lines speak of: one agent may have left several."""
+    """Training steps behind a cell's lines; several lines may be of one agent."""
     found = [json.loads(line) for text in lines.values() for line in text.splitlines()]
     return max((line["budget"] or 0 for line in found), default=0)

@@ -14,40 +14,40 @@ from typing import Any
 
 import numpy as np
 from ledger import RESULTS, append, read
-from rivals_worlds import WORLDS, Cell, evaluate
+from rivals_envs import CASES, Cell, evaluate
 from stable_baselines3.common.callbacks import BaseCallback
 
 SUITE = "curves"
 N_TASKS = {True: 250, False: 50}
-"""At each moment, by whether there is a batched twin; where there is none, each step is physics."""
+"""Number of tasks at each point, by whether the environment is batched; others simulate physics."""
 
 FITTED = {
-    "AttrBlocks-v0": ("blocks", "from pictures"),
+    "AttrBlocks-v0": ("blocks", "from images"),
     "AttrBlocksContinuous-v0": ("blocks_continuous", "from positions"),
 }
-"""Where our agent is fitted once, when all its examples are there: the suite in which every budget
-is a training of its own, and a point of the curve; and what it sees."""
+"""Environments where our agent is fitted once, at the end of training: the suite whose budgets are
+the points of the curve, and what the agent sees."""
 
 
 class Checkpoints(BaseCallback):
-    """Tests what is being trained at evenly spaced moments; each figure is a line of the ledger.
+    """Tests a learner at evenly spaced moments of its training and appends the results.
 
     Args:
         cell: What is trained.
-        n_points: How many moments, the last one at the end.
-        n_tasks: Tasks at each; by default :data:`N_TASKS`.
+        n_points: Number of moments, the last one at the end.
+        n_tasks: Number of tasks at each moment; by default :data:`N_TASKS`.
     """
 
     def __init__(self, cell: Cell, n_points: int, *, n_tasks: int | None = None) -> None:
         super().__init__()
-        self._cell, self._n_tasks = cell, n_tasks or N_TASKS[cell.world.batched]
+        self._cell, self._n_tasks = cell, n_tasks or N_TASKS[cell.case.batched]
         self._moments = np.linspace(0, cell.budget, n_points + 1)[1:].tolist()
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
-        # Between rollouts: a policy is not asked while its worlds are in the middle of a step.
+        # Between rollouts, since a policy must not be tested during a step of its environments.
         if self._moments and self.num_timesteps >= self._moments[0]:
             self._test(int(self._moments[0]))
             self._moments = [one for one in self._moments if one > self.num_timesteps]
@@ -61,7 +61,7 @@ class Checkpoints(BaseCallback):
         cell, model = self._cell, self.model
         if cell.regime == "one_step":  # our agent's hop policy, without the planner
             model = getattr(model, "low_level", model)
-        task = cell.world.task + cell.suffix
+        task = cell.case.task + cell.suffix
         result = evaluate(model, cell, task, n_tasks=self._n_tasks, seed=30_000 + cell.seed)
         extra = {**result.pop("extra"), "moment": moment, "steps": self.num_timesteps}
         # The moment is part of the task's name: it tells the lines of one training apart.
@@ -70,11 +70,11 @@ class Checkpoints(BaseCallback):
 
 
 def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
-    """Of each method ``(n_points, 4)``: steps, and of success over seeds mean, least and most.
+    """For each method ``(n_points, 4)``: steps, and mean, minimum and maximum success over seeds.
 
     Args:
         env: Which environment.
-        budget: Only trainings of so many steps in all; by default each method's longest.
+        budget: Total steps of the trainings; by default each method's largest.
     """
     # By seed: a training that was cut short and run again has its earlier moments twice.
     points: dict[str, dict[int, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -91,7 +91,7 @@ def curves(env: str, budget: int | None = None) -> dict[str, np.ndarray]:
 
 
 def _while_training(env: str, budget: int | None) -> list[tuple[str, int, dict[str, Any]]]:
-    own = f"{WORLDS[env].task}@"
+    own = f"{CASES[env].task}@"
     lines = [one for one in read(SUITE) if one["env"] == env and one["task"].startswith(own)]
     longest: dict[str, int] = {}
     for line in lines:
@@ -111,7 +111,7 @@ def _fitted(env: str) -> list[tuple[str, int, dict[str, Any]]]:
         (f"{line['method']}, {seen}", line["budget"], line)
         for line in read(suite)
         if line["env"] == env
-        and line["task"] == WORLDS[env].task
+        and line["task"] == CASES[env].task
         and line["method"] in ("ap", "inverse")
     ]
 
@@ -143,7 +143,7 @@ def plot(env: str, folder: Path, budget: int | None = None) -> Path | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", nargs="+", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--env", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--budget", type=int, help="of the trainings; default: each's largest")
     parser.add_argument("--folder", type=Path, default=RESULTS / "curves")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What a newcomer gets: one agent, no option but its seed, on environments nobody tuned it for.
+"""The defaults: an agent with no option but its seed, on environments it was not tuned for.
 
 ``python benchmarks/defaults.py --envs Taxi-v4 --seeds 0 1 2`` trains and asks; without arguments it
 runs the whole suite. Every figure is a line of suite ``defaults``. Test seeds are 0, 1, 2 and tasks
@@ -42,8 +42,8 @@ class Case:
 
     Attributes:
         budget: Steps of training.
-        goals: What is asked, any of them; None for the environment's own tasks.
-        least: Percent that we promise.
+        goals: The goals of the test; None for the environment's own tasks.
+        least: Success rate that we promise, in percent.
         make: What makes one environment, where it is no id with ready attributes.
         policy: SB3's, or ours for units.
         kwargs: For the environment of an id.
@@ -56,7 +56,7 @@ class Case:
     policy: str = "MultiInputPolicy"
     kwargs: dict[str, Any] | None = None
 
-    def worlds(self, env_id: str, n_envs: int | None = None) -> VecEnv:
+    def make_envs(self, env_id: str, n_envs: int | None = None) -> VecEnv:
         """The environments."""
         if self.make is not None:
             return as_vec_env(make_vec_env(self.make, n_envs or N_COPIES))
@@ -64,12 +64,12 @@ class Case:
 
 
 def asking(*goals: str) -> Callable[[VecEnv], list[Any]]:
-    """The same goals whatever the environment."""
+    """The given goals, whatever the environment."""
     return lambda venv: list(goals)
 
 
 def corners(*left_out: tuple[int, int]) -> Callable[[VecEnv], list[Any]]:
-    """The corners of a board, without some, each as 0 or 1 for row and column."""
+    """The corners of a board, without the excluded ones, as goals."""
 
     def goals(venv: VecEnv) -> list[Any]:
         space = venv.get_attr("attribute_space", [0])[0]
@@ -95,7 +95,7 @@ def mountain_car() -> gym.Env[Any, Any]:
 
 
 def acrobot() -> gym.Env[Any, Any]:
-    """How high the tip is, in eight bins."""
+    """The height of the tip, in eight bins."""
 
     def bins(env: Any, seen: Any) -> dict[str, int]:
         cos1, sin1, cos2, sin2 = seen[:4]
@@ -175,17 +175,17 @@ def best_on_the_lake(n_steps: int = 200) -> float:
 
 
 def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | None) -> None:
-    """Train one agent without an option, ask, and append the figure."""
+    """Train an agent with default options, evaluate it, and append the figure."""
     torch.set_num_threads(1)
     case = SUITE[env_id]
     budget = budget or case.budget
     start = time.perf_counter()
-    agent = AttributePlannerAgent(case.policy, case.worlds(env_id), seed=seed, device="cpu")
+    agent = AttributePlannerAgent(case.policy, case.make_envs(env_id), seed=seed, device="cpu")
     agent.learn(budget)
     seconds = time.perf_counter() - start
     if save:
         agent.save(save.format(env=env_id, seed=seed, budget=budget))
-    tests = case.worlds(env_id, n_envs=20)
+    tests = case.make_envs(env_id, n_envs=20)
     goals = None if case.goals is None else case.goals(tests)
     result = evaluate_tasks(agent, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
     with asking_for(tests, goals_to_ask(agent, tests, goals, seed=seed)):
@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--n-tasks", type=int, default=200)
     parser.add_argument("--total-timesteps", type=int, help="instead of the suite's")
     parser.add_argument("--save", metavar="ZIP", help="such as runs/{env}-{seed}-{budget}.zip")
-    parser.add_argument("--table", action="store_true", help="print what was measured, run nothing")
+    parser.add_argument("--table", action="store_true", help="only print what is in the ledger")
     add_arguments(parser, jobs=1)
     options = parser.parse_args()
     if not options.table:

@@ -1,8 +1,8 @@
 """How often the learned detector is wrong about the grid worlds, with 1,000 and 10,000 labels.
 
-``python benchmarks/detector.py`` trains on the words of states from random play and tests on
-20,000 states from fresh worlds; it prints and keeps the share of states with any attribute wrong.
-The paper, on its block world: 1.4% with 10,000 labels.
+``python benchmarks/detector.py`` trains on the word observations of states from random play and
+tests on 20,000 states of new episodes. It prints the share of states with any wrong attribute and
+appends it to the ledger. The paper's error on its block world is 1.4% with 10,000 labels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ N_TEST = 20_000
 
 
 def play(env_id: str, n_states: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Words and attributes of states drawn from 1,000 steps of random play, one in ten of them."""
+    """Word observations and attributes of ``n_states`` states, drawn from random play."""
     envs = gym.make_vec(env_id, N_ENVS, vectorization_mode="vector_entry_point")
     rng = np.random.default_rng(seed)
     observations, _ = envs.reset(seed=seed)

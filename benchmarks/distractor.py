@@ -1,4 +1,4 @@
-"""What an attribute costs that does not matter: ``python benchmarks/distractor.py``.
+"""The cost of an attribute that does not matter: ``python benchmarks/distractor.py``.
 
 The same environments, steps and seeds with the attributes that tasks ask for, and with one more: a
 flag that changes by itself every 25 steps, or the agent's room. No option but the seed. Suite
@@ -34,7 +34,7 @@ CASES = {
 
 
 class Described(gym.Wrapper[Any, Any, Any, Any]):
-    """An attribute environment without goals, which says what it is like and how old it is.
+    """An attribute environment without goals, with its attributes and number of steps.
 
     Attributes:
         names: Of its attributes.
@@ -91,7 +91,7 @@ def make(env_id: str, names: tuple[str, ...]) -> gym.Env[Any, Any]:
 
 
 def tasks(env_id: str, rng: np.random.Generator, n: int = 200) -> list[Any]:
-    """What is asked for: the suite's goal, or any values of the attributes that matter."""
+    """The goals of the test: the suite's, or any values of the attributes that matter."""
     if env_id.startswith("MiniGrid"):
         return ["at_goal"]
     space = make(env_id, CASES[env_id][0]).get_wrapper_attr("attribute_space")
@@ -100,7 +100,7 @@ def tasks(env_id: str, rng: np.random.Generator, n: int = 200) -> list[Any]:
 
 
 def run(env_id: str, extra: str | None, seed: int, n_tasks: int, budget: int | None) -> None:
-    """Train, ask, append the figure."""
+    """Train, evaluate, and append the figure."""
     torch.set_num_threads(1)
     names, _ = CASES[env_id]
     one = partial(make, env_id, names if extra is None else (*names, extra))

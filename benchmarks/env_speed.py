@@ -8,8 +8,8 @@ its peer within the same turn, and appends them to the ledger. The peer is the s
 alone; of the batched MiniGrid, which also reads its attributes, it is Gymnasium's ``SyncVectorEnv``
 of MiniGrid's own, which does not. ``pool`` begins its episodes in a full pool of layouts,
 ``engine`` draws each; what 1,024 of the largest take of memory comes last. A new environment is a
-new row; ``python benchmarks/env_speed.py MiniGrid`` times those with that name alone. Blocks are
-shown as pictures of 128 pixels; the first run draws them all, once, into the user's cache (2.9 GB).
+new row; ``python benchmarks/env_speed.py MiniGrid`` times those with that name alone. Blocks have
+images of 128 pixels; the first run renders them all into the user's cache (2.9 GB).
 """
 
 from __future__ import annotations

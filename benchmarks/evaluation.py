@@ -1,8 +1,9 @@
-"""Does an evaluation without goals say what an agent can? ``python benchmarks/evaluation.py``.
+"""Whether an evaluation without goals tells what an agent can do.
 
-An agent is trained for a short while; then it is evaluated as ``attrplan evaluate`` does, on what
-it knows itself, and on goals drawn evenly from all descriptions that can be reached: those
-that another agent has come by in ten times the steps. The two should agree. Suite ``evaluation``.
+``python benchmarks/evaluation.py`` trains an agent for a short time and evaluates it twice: as
+``attrplan evaluate`` does, on goals that the agent knows, and on goals drawn uniformly from all
+reachable descriptions, which are those that another agent found in ten times the steps. The two
+results should agree. Suite ``evaluation``.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ CASES = {
 
 def trained(env_id: str, *, seed: int, budget: int) -> Any:
     """An agent with no option but its seed."""
-    venv = CASES[env_id].worlds(env_id)
+    venv = CASES[env_id].make_envs(env_id)
     agent = AttributePlannerAgent("MultiInputPolicy", venv, seed=seed, device="cpu")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdviceWarning)  # of an agent that is not done yet
+        warnings.simplefilter("ignore", AdviceWarning)  # of an agent whose training is not complete
         return agent.learn(budget)
 
 
@@ -47,7 +48,7 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None) -> None:
     agent = trained(env_id, seed=seed, budget=budget)
     everywhere = trained(env_id, seed=seed + 1_000, budget=10 * budget)
     reachable = everywhere.counts.index.vectors(np.arange(everywhere.counts.n_nodes))
-    tests = case.worlds(env_id, n_envs=20)
+    tests = case.make_envs(env_id, n_envs=20)
 
     def asked(goals: Any) -> TaskResult:
         return evaluate_tasks(agent, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)

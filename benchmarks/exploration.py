@@ -1,9 +1,9 @@
 """Edges of ``AttrCrafting-v0`` found by random actions and by the two bonuses, in as many steps.
 
-``python benchmarks/exploration.py`` explores with ten seeds each and prints the means; what the
-ledger holds is not run again, unless ``--again`` says so. The room is larger than by default
-(``size=12``): in the small one random actions find all 25 edges soon, in this one at most 20 of
-them (the paper: 18.6).
+``python benchmarks/exploration.py`` explores with ten seeds each and prints the means. Results that
+are in the ledger are not measured again without ``--again``. The room is larger than the default
+(``size=12``): in the default room random actions soon find all 25 edges, in this one at most 20
+(in the paper 18.6).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ METHODS = {"random": "random", "normalized_count_bonus": "bonus", "count_bonus":
 
 
 def key(method: str, seed: int, total_timesteps: int) -> dict[str, Any]:
-    """What names a figure in the ledger."""
+    """A figure's key in the ledger."""
     return {
         "env": ENV_ID,
         "task": "edges",
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--seeds", type=int, default=10)
     add_arguments(parser, jobs=2)
-    parser.add_argument("--again", action="store_true", help="also what the ledger has")
+    parser.add_argument("--again", action="store_true", help="also measure what is in the ledger")
     options = parser.parse_args()
     total = options.total_timesteps
     runs = [
@@ -76,7 +76,7 @@ def main() -> None:
         if options.again or not is_measured(SUITE, **key(method, seed, total))
     ]
     run_cells(explore, runs, options)
-    print(f"edges of 25 found in {total:,} steps of {options.n_envs} worlds")
+    print(f"edges of 25 found in {total:,} steps of {options.n_envs} environments")
     lines = [line for line in read(SUITE) if line["budget"] == total]
     for method in options.methods:
         own = [line["value"] for line in lines if line["method"] == method]

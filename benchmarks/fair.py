@@ -1,4 +1,4 @@
-"""How rivals are tested: with likeliest and with sampled actions; the better way counts."""
+"""The test of rivals: once with deterministic and once with sampled actions; the better counts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from gym_attrplan.agent.evaluation import Predictor, TaskResult, evaluate_tasks
 
 
 def both_ways(model: Predictor, venv: VecEnv, **options: Any) -> dict[str, TaskResult]:
-    """The tasks solved either way; options are those of :func:`evaluate_tasks`."""
+    """The results with deterministic and with sampled actions.
+
+    Args:
+        model: What is tested.
+        venv: The environments.
+        options: Those of :func:`evaluate_tasks`.
+    """
     return {
-        name: evaluate_tasks(model, venv, deterministic=name == "likeliest", **options)
-        for name in ("likeliest", "sampled")
+        name: evaluate_tasks(model, venv, deterministic=name == "deterministic", **options)
+        for name in ("deterministic", "sampled")
     }
 
 
 def better(results: dict[str, TaskResult]) -> TaskResult:
-    """The way that solved more."""
+    """The result with more tasks solved."""
     return max(results.values(), key=lambda one: one.successes)

@@ -20,8 +20,9 @@ time, which other work on the machine disturbs least; every contender runs on on
   as does igraph_tree (distances alone). networkx_bidirectional searches from both ends, which suits
   a single path without steps to follow.
 - record_and_sample_16, at 4M edges alone: 16 environments record a transition each, half of them
-  new, and draw a neighbour each, as practice does at every hop. The mean over so many calls that
-  the new edges are merged once; in `extra` the median and the longest call, which is that merge.
+  new, and draw a neighbour each, as practice does at every hop. The figure is the
+  mean over enough calls for one merge of the new edges; `extra` has the median and the longest
+  call, which is that merge.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The grid worlds from nothing: train, then solve held-out tasks, ours beside the paper's figures.
+"""The grid worlds: train, then solve held-out tasks, beside the paper's figures.
 
 ``python benchmarks/grids.py`` trains three agents for each of ``AttrSwitches-v0`` and
 ``AttrCrafting-v0`` as ``benchmarks/configs/grids.yml`` says and gives each 1,000 tasks of at
 most 300 steps; tasks that hold at the start are left out. One agent serves all planners.
 
-``--agents`` keeps the agents in files. Who starts again goes on: what is trained, or measured
-since, is not done twice.
+``--agents`` saves the agents in files. The same command resumes: saved agents are not trained
+again, and their results are not measured again.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ CONFIG = Path(__file__).parent / "configs" / "grids.yml"
 
 
 def agent_for(env_id: str, seed: int, total: int, file: Path | None) -> AttributePlannerAgent:
-    """The agent in the file, or one that is trained now, and kept there."""
+    """The agent in the file, or a new one that is trained and saved there."""
     if file is not None and file.exists():
         kept: AttributePlannerAgent = AttributePlannerAgent.load(file, device="cpu")
         return kept
     config: dict[str, Any] = yaml.safe_load(CONFIG.read_text())[env_id]
-    worlds = as_vec_env(env_id, n_envs=config["n_envs"], env_kwargs=config["env_kwargs"])
+    venv = as_vec_env(env_id, n_envs=config["n_envs"], env_kwargs=config["env_kwargs"])
     options = config["agent"]
-    agent = AttributePlannerAgent("MultiInputPolicy", worlds, seed=seed, device="cpu", **options)
+    agent = AttributePlannerAgent("MultiInputPolicy", venv, seed=seed, device="cpu", **options)
     agent.learn(total)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """The switches with a learned detector in place of the given attributes.
 
-``python benchmarks/grids_detector.py`` fits a detector on 10,000 labelled states, hands the agent
-its beliefs and nothing else, trains as ``benchmarks/grids.py`` does, and gives it 1,000 tasks.
-The true attributes only score: a task is solved if they meet the goal when the agent believes so.
+``python benchmarks/grids_detector.py`` fits a detector on 10,000 labelled states. It trains an
+agent as ``benchmarks/grids.py`` does, but on the detector's predictions, and gives it 1,000 tasks.
+A task is solved if the true attributes meet the goal when the predicted ones do.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ N_LABELS = 10_000
 
 
 class Believed:
-    """A detector as attribute function that keeps count of its errors for the score."""
+    """An attribute function that calls a detector and counts its errors."""
 
     def __init__(self, detector: AttributeDetector) -> None:
         self.detector = detector
         self.n_states = self.n_wrong = 0
 
     def __call__(self, envs: Any, words: np.ndarray) -> np.ndarray:
-        """The detector's word on a batch."""
+        """The detector's predictions for a batch."""
         believed = self.detector.predict(words)
         self.n_states += len(words)
         self.n_wrong += int((believed != envs.attributes).any(axis=1).sum())
         return believed
 
 
-def worlds(function: Believed, n_envs: int, **kwargs: Any) -> VectorEnvAdapter:
-    """The batched twin with the detector's word instead of the true attributes."""
+def make_envs(function: Believed, n_envs: int, **kwargs: Any) -> VectorEnvAdapter:
+    """The batched environments with the detector's predictions as attributes."""
     truth = gym.make_vec(ENV_ID, n_envs, vectorization_mode="vector_entry_point", **kwargs)
     sampler = truth.env.rules.sampler("targets")
     envs = AttributeVectorWrapper(truth.env, truth.attribute_space, function, goal_sampler=sampler)
@@ -61,14 +61,14 @@ def run(seed: int, total_timesteps: int | None) -> None:
     space = envs.single_observation_space["observation"]
     detector = AttributeDetector(space, envs.attribute_space, seed=seed, device="cpu")
     detector.fit(words, attributes)
-    train = worlds(Believed(detector), config["n_envs"], **config["env_kwargs"])
+    train = make_envs(Believed(detector), config["n_envs"], **config["env_kwargs"])
     agent = AttributePlannerAgent(
         "MultiInputPolicy", train, seed=seed, device="cpu", **config["agent"]
     )
     agent.learn(total)
     test = Believed(detector)
-    result = evaluate_tasks(agent, worlds(test, 250), n_tasks=1_000, seed=10_000 + seed)
-    # With no wrong belief in the whole evaluation, belief and truth are one; else the worst case.
+    result = evaluate_tasks(agent, make_envs(test, 250), n_tasks=1_000, seed=10_000 + seed)
+    # The worst case: each wrong prediction may have made one task count as solved.
     solved = max(0, result.successes - test.n_wrong)
     append(
         "grids",

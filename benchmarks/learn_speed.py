@@ -8,7 +8,7 @@ Steps per second of ``learn()``, on all cores, each in a process of its own and 
 - ``before``: the agent of an earlier commit on 32 copies, as one had to make them then. Its tree is
   given by ``--before FOLDER``, such as ``git worktree add FOLDER a047dc8`` makes.
 
-Prints what ``ap`` is to the others, and appends it to suite ``learn_speed``.
+Prints the ratios of ``ap`` to the others, and appends them to suite ``learn_speed``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 import gymnasium as gym
 
-# What an earlier commit measures imports nothing that it may not have.
+# Code that runs with an earlier commit imports only what that commit has.
 
 N_STEPS = {"ap": 200_000, "ppo": 200_000, "before": 20_000}
 ENVS = ("MiniGrid-DoorKey-8x8-v0", "Taxi-v4", "PointMaze_Medium-v3")
@@ -52,7 +52,7 @@ def copies(env_id: str) -> Any:
 
 
 def learner(method: str, env_id: str, seed: int = 0) -> Any:
-    """What is measured; it has ``learn``."""
+    """The learner to measure; it has ``learn``."""
     from gym_attrplan import AttributePlannerAgent
 
     own = env_id.startswith("PointMaze") or method == "before"

@@ -32,7 +32,7 @@ CHOOSING = ("search", "tuning")
 
 RESULTS = Path(os.environ.get("ATTRPLAN_RESULTS", Path(__file__).parent / "results"))
 collected: dict[str, str] | None = None
-"""Where lines go that somebody else is to write, by file; None where they are written here."""
+"""Collects lines, by file, that another process will write; None if this process writes."""
 
 PACKAGES = (
     "torch",
@@ -106,14 +106,14 @@ def append(
 
 
 def add_lines(lines: dict[str, str]) -> None:
-    """Append whole lines to files of the ledger, by their names; or keep them for who collects."""
+    """Append lines to the ledger's files, by file name, or collect them for another process."""
     if collected is not None:
         for name, text in lines.items():
             collected[name] = collected.get(name, "") + text
         return
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name, text in lines.items():
-        # What a killed run left half written becomes a line of its own, which readers drop.
+        # The incomplete line of a killed run gets a line of its own, which readers drop.
         start = "\n" if _is_cut(RESULTS / name) else ""
         with (RESULTS / name).open("a") as file:
             file.write(f"{start}{text}")
@@ -142,7 +142,7 @@ def is_measured(suite: str, **key: Any) -> bool:
 
 
 def measured_since(moment: float, suite: str, **key: Any) -> bool:
-    """Whether there is a line with this key that was written after ``moment``, a file's time."""
+    """Whether there is a line with this key that is newer than ``moment``, a file's time."""
     return any(
         datetime.datetime.fromisoformat(line["date"]).timestamp() >= int(moment)
         for line in read(suite)
@@ -153,13 +153,13 @@ def measured_since(moment: float, suite: str, **key: Any) -> bool:
 def _command() -> str:
     script, root = Path(sys.argv[0]).resolve(), Path(__file__).parent.parent.resolve()
     name = script.relative_to(root) if script.is_relative_to(root) else Path(script.name)
-    # Where a machine keeps its files is nobody's business: of a whole path the name is enough.
+    # Paths are machine-specific, so only the file name is recorded.
     arguments = [Path(one).name if one.startswith("/") else one for one in sys.argv[1:]]
     return shlex.join(["python", str(name), *arguments])
 
 
 def _versions() -> dict[str, str]:
-    """Of the packages that are here."""
+    """Versions of the installed packages."""
     versions = {}
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -176,7 +176,7 @@ def commit() -> str:
         return told
     try:
         name = _git("rev-parse", "--short=12", "HEAD")
-        # The results themselves grow while benchmarks run; that is no change of the code.
+        # Benchmarks append to the results; that is no change of the code.
         changed = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -1,4 +1,4 @@
-"""What Ray's workers are worth on one machine: ``python benchmarks/many_machines.py``.
+"""The speed of Ray's workers on one machine: ``python benchmarks/many_machines.py``.
 
 Practice without Ray and with 1, 2 and 4 workers; ``RayVecEnv`` beside SB3's ``SubprocVecEnv``; what
 a batch weighs, how fast the driver counts it, and what the driver holds in memory. Suite ``ray``.
@@ -80,14 +80,14 @@ def time_practice(env: str, n_workers: int) -> tuple[float, float]:
 
 
 def memory() -> float:
-    """What this process holds, in MB, the shared object store left out."""
+    """Memory of this process in MB, without the shared object store."""
     with open("/proc/self/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["RssAnon"].split()[0]) / 1024
 
 
 def time_merging(env: str) -> tuple[int, float]:
-    """Bytes of a batch, and steps a second that the driver counts."""
+    """Size of a batch in bytes, and the driver's speed of counting in steps per second."""
     agent = make_agent(env)
     answer = practise(agent, 0, N_STEPS)
     began = time.perf_counter()
@@ -130,13 +130,13 @@ def time_steps(env: str, kind: str, n_envs: int, n_steps: int = 500) -> float:
 
 
 def alone(function: Any, *args: Any) -> Any:
-    """The function's answer from a process of its own, which nothing was done in before."""
+    """The function's result, computed in a new process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *args).result()
 
 
 def keep(env: str, task: str, method: str, value: float, unit: str, **extra: Any) -> None:
-    """A line of the ledger, and a word on the screen."""
+    """Append a line to the ledger and print it."""
     append("ray", env=env, task=task, method=method, value=round(value, 3), unit=unit, extra=extra)
     print(f"{env} {task} {method}: {value:,.2f} {unit} {extra}", flush=True)
 

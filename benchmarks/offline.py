@@ -1,20 +1,20 @@
 """OGBench's puzzles and scene from logs alone: ``python benchmarks/offline.py --data FOLDER``.
 
-A robot arm presses buttons; each press flips its light and those beside it. In the scene it opens
-and closes a drawer and a window, which two buttons lock, and carries a cube. Needs ``pip install
-ogbench==1.2.2``. The play data is made by the benchmark's own collector, ``generate_manipspace.py``
-in OGBench's repository, as it is (it draws its own seeds)::
+In the puzzles a robot arm presses buttons; each press flips its light and those beside it. In the
+scene it opens and closes a drawer and a window, which two buttons lock, and carries a cube. Needs
+``pip install ogbench==1.2.2``. The play data comes from OGBench's own collector,
+``generate_manipspace.py`` in its repository, unchanged (it draws its own seeds)::
 
     python generate_manipspace.py --env_name=puzzle-4x4-v0 --save_path=FOLDER/puzzle-4x4-0.npz
         --num_episodes=100 --max_episode_steps=1001 --dataset_type=play
 
-``FOLDER/WORLD-SEED.npz`` is what the agent of that seed learns from. Suite ``offline``. Methods:
+The agent of a seed learns from ``FOLDER/ENV-SEED.npz``. Suite ``offline``. Methods:
 
-- ``ap``: ours, told what the attributes are: the lights; or the scene's parts.
-- ``ap_found``: ours, told nothing: what switches in the log's observations (``FoundAttributes``).
-- ``ap_detector``: ours, of a puzzle whose lights are seen in the benchmark's own pictures alone
-  (64x64), by a detector that was shown 1,000 labelled ones. Drawing a log's 100,000 takes a GPU.
-- ``gcbc``: goal-conditioned behaviour cloning: the same attributes and network, told the
+- ``ap``: our agent with given attributes: the lights, or the scene's parts.
+- ``ap_found``: our agent with attributes that ``FoundAttributes`` finds in the log's observations.
+- ``ap_detector``: our agent, in puzzles, with lights that a detector reads from OGBench's 64x64
+  images, trained on 1,000 of them with labels. Rendering the 100,000 images of a log needs a GPU.
+- ``gcbc``: goal-conditioned behaviour cloning with the same attributes and network. Its goal is the
   description of a later state of the episode.
 """
 
@@ -49,24 +49,24 @@ METHODS = ("ap", "ap_found", "ap_detector", "gcbc")
 N_TASKS = 5
 
 N_LABELS = 1_000
-"""Number of pictures that the detector is shown with their lights."""
+"""Number of labelled images that the detector is trained on."""
 
-N_PICTURES = 5
-"""Number of pictures in a row whose readings are averaged: the arm hides a light for a moment."""
+N_IMAGES = 5
+"""Number of consecutive images whose predictions are averaged: the arm may hide a light."""
 
 MEAN_AHEAD = 100
-"""How far ahead the rival's goals lie on average, in steps; at 0.99 a step, as in OGBench."""
+"""Mean number of steps to the rival's goals; a discount of 0.99, as in OGBench."""
 
 
 class Described(NamedTuple):
-    """What is said about a world's states: the attributes, and how an observation shows them."""
+    """The attributes of an environment, and the function that reads them from observations."""
 
     space: AttributeSpace
     describe: Callable[[Any], Any]
 
 
 def lights(observation: Any) -> Any:
-    """``(…, n_buttons)`` which lights are on, of one observation or of many."""
+    """``(…, n_buttons)`` whether each light is on, in one observation or a batch."""
     return (np.asarray(observation)[..., 20::4] > 0.5).astype(np.int8)
 
 
@@ -86,15 +86,15 @@ SCENE = AttributeSpace(
         "cube y": ["carried", "in drawer", *(f"{y} cm" for y in range(-10, 20, 5))],
     }
 )
-"""Where the cube rests is told to five centimetres; where it is carried is not told."""
+"""The position of a resting cube, to five centimetres; a carried cube has none."""
 
 
 def scene_parts(observation: Any) -> Any:
-    """``(…, 6)`` what the scene's parts are like, of one observation or of many."""
+    """``(…, 6)`` values of the scene's attributes, in one observation or a batch."""
     seen = np.asarray(observation)
     x, y, z = np.moveaxis(seen[..., 19:22] / 10.0 + [0.425, 0.0, 0.0], -1, 0)
     drawer = seen[..., 36] / 18.0  # 0 is closed, -0.16 open
-    in_drawer = (y < -0.3 - drawer) & (z > 0.05)  # nothing lies in what is before a closed one
+    in_drawer = (y < -0.3 - drawer) & (z > 0.05)  # no cube lies in front of a closed one
     rests = (z < 0.035) | (in_drawer & (z < 0.085))
     cell_x = np.where(in_drawer, 1, 1 + np.clip(np.rint(20.0 * x) - 6, 0, 3))
     cell_y = np.where(in_drawer, 1, 2 + np.clip(np.rint(20.0 * y) + 2, 0, 5))
@@ -109,21 +109,21 @@ def scene_parts(observation: Any) -> Any:
     return np.stack([values[name] for name in SCENE.names], axis=-1).astype(np.int8)
 
 
-WORLDS = {f"puzzle-{size}": puzzle(size) for size in ("3x3", "4x4", "4x5", "4x6")}
-WORLDS["scene"] = Described(SCENE, scene_parts)
+ENVS = {f"puzzle-{size}": puzzle(size) for size in ("3x3", "4x4", "4x5", "4x6")}
+ENVS["scene"] = Described(SCENE, scene_parts)
 
 
-def make_world(world: str, told: Described, camera: Camera | None = None) -> gym.Env[Any, Any]:
-    """The environment with its attributes; only OGBench says when a task is done.
+def make_env(name: str, told: Described, camera: Camera | None = None) -> gym.Env[Any, Any]:
+    """The environment with its attributes; OGBench decides when a task is done.
 
     Args:
-        world: Its name.
-        told: What is said about its states.
-        camera: Shows the lights, which observations then do not.
+        name: Its name.
+        told: Its attributes.
+        camera: Reads the lights from images; observations are then without them.
     """
     import ogbench
 
-    env = ogbench.make_env_and_datasets(f"{world}-play-v0", env_only=True)
+    env = ogbench.make_env_and_datasets(f"{name}-play-v0", env_only=True)
     if camera is None:
         return _described(env, told.space, lambda _, seen: told.describe(seen))
     dark = gym.wrappers.TransformObservation(env, without_lights, env.observation_space)
@@ -135,90 +135,90 @@ def _described(env: gym.Env[Any, Any], space: AttributeSpace, describe: Any) -> 
 
 
 def without_lights(observations: Any) -> Any:
-    """Observations, one or many, with zeros instead of the two numbers that show each light."""
+    """One observation or a batch, with zeros for the two numbers that show each light."""
     dark = np.array(observations)
     dark[..., 19::4] = dark[..., 20::4] = 0.0
     return dark
 
 
 class Camera:
-    """The benchmark's pictures of a puzzle, and a detector that reads the lights off them.
+    """OGBench's images of a puzzle, and a detector that reads the lights from them.
 
     Args:
-        world: The puzzle's name.
+        name: The puzzle's name.
         space: Its lights.
-        seed: Of the labelled pictures and of the detector.
+        seed: Of the labelled images and of the detector.
         device: Of the detector.
     """
 
-    def __init__(self, world: str, space: AttributeSpace, *, seed: int, device: str) -> None:
+    def __init__(self, name: str, space: AttributeSpace, *, seed: int, device: str) -> None:
         import ogbench.manipspace  # noqa: F401  registers the environments
 
-        self._env: Any = gym.make(f"visual-{world}-v0").unwrapped
+        self._env: Any = gym.make(f"visual-{name}-v0").unwrapped
         self._env.reset(seed=0)
-        picture = gym.spaces.Box(0, 255, (64, 64, 3), np.uint8)
-        self._detector = AttributeDetector(picture, space, seed=seed, device=device)
+        image = gym.spaces.Box(0, 255, (64, 64, 3), np.uint8)
+        self._detector = AttributeDetector(image, space, seed=seed, device=device)
         self._rng = np.random.default_rng(seed)
-        self._recent: deque[Any] = deque(maxlen=N_PICTURES)
+        self._recent: deque[Any] = deque(maxlen=N_IMAGES)
         self._time = 0.0
 
     def read(self, data: dict[str, Any]) -> dict[str, Any]:
-        """A log as far as it is seen so: what the detector reads is its ``attributes``."""
+        """A log without lights, with the detector's predictions as ``attributes``."""
         rows = zip(data.pop("qpos"), data.pop("qvel"), data["button_states"], strict=True)
-        pictures = np.stack([self._picture(*row) for row in rows])
+        images = np.stack([self._image(*row) for row in rows])
         truth = data.pop("button_states")
-        chosen = self._rng.permutation(len(pictures))[:N_LABELS]
-        self._detector.fit(pictures[chosen], truth[chosen])
-        probs = np.concatenate([self._probs(part) for part in np.array_split(pictures, 100)])
+        chosen = self._rng.permutation(len(images))[:N_LABELS]
+        self._detector.fit(images[chosen], truth[chosen])
+        probs = np.concatenate([self._probs(part) for part in np.array_split(images, 100)])
         last = np.flatnonzero(data["terminals"])[:-1]
         attributes = np.concatenate([_steady(part) for part in np.split(probs, last + 1)])
         wrong = {
             name: f"{100 * (read != truth).any(axis=1).mean():.2f}%"
-            for name, read in (("picture by picture", probs > 0.5), ("steadily", attributes))
+            for name, read in (("image by image", probs > 0.5), ("steadily", attributes))
         }
         print(f"misread: {wrong}", flush=True)
         seen = without_lights(data["observations"])
         return {**data, "observations": seen, "attributes": attributes}
 
     def lights(self, env: Any) -> Any:
-        """``(n_buttons,)`` what the detector reads off the newest pictures of an environment."""
+        """``(n_buttons,)`` predictions from the newest images of an environment."""
         if env.data.time <= self._time:
             self._recent.clear()
         self._time = env.data.time
         numbers = env.data.qpos, env.data.qvel, env.get_step_info()["button_states"]
-        self._recent.append(self._probs(self._picture(*numbers)[None])[0])
+        self._recent.append(self._probs(self._image(*numbers)[None])[0])
         return _steady(np.stack(self._recent))[-1]
 
-    def _probs(self, pictures: Any) -> Any:
-        """``(n, n_buttons)`` how probably each light is on."""
-        probs = self._detector.predict_probs(pictures)
+    def _probs(self, images: Any) -> Any:
+        """``(n, n_buttons)`` probability that each light is on."""
+        probs = self._detector.predict_probs(images)
         return np.stack([one[:, 1] for one in probs.values()], axis=1)
 
-    def _picture(self, qpos: Any, qvel: Any, buttons: Any) -> Any:
+    def _image(self, qpos: Any, qvel: Any, buttons: Any) -> Any:
         self._env.set_state(np.float64(qpos), np.float64(qvel), buttons)
         return self._env.get_pixel_observation()
 
 
 def _steady(probs: Any) -> Any:
-    """``(n, n_buttons)`` what is read off each picture of an episode and those just before it."""
-    sums = np.cumsum(np.pad(probs, ((N_PICTURES, 0), (0, 0)), mode="edge"), axis=0)
-    return (sums[N_PICTURES:] - sums[:-N_PICTURES] > 0.5 * N_PICTURES).astype(np.int8)
+    """``(n, n_buttons)`` predictions, averaged over the newest images at each step."""
+    sums = np.cumsum(np.pad(probs, ((N_IMAGES, 0), (0, 0)), mode="edge"), axis=0)
+    return (sums[N_IMAGES:] - sums[:-N_IMAGES] > 0.5 * N_IMAGES).astype(np.int8)
 
 
-def read_data(folder: Path, world: str, seed: int, n_steps: int, *more: str) -> dict[str, Any]:
-    """The first steps of a log, as whole episodes, with more of its arrays by name."""
+def read_data(folder: Path, name: str, seed: int, n_steps: int, *more: str) -> dict[str, Any]:
+    """The first episodes of a log; ``more`` names additional arrays."""
     names = ("observations", "actions", "terminals", *more)
-    with np.load(folder / f"{world}-{seed}.npz") as arrays:
+    with np.load(folder / f"{name}-{seed}.npz") as arrays:
         data = {name: arrays[name] for name in names}
     if len(data["terminals"]) < n_steps:
-        raise SystemExit(f"the log of {world}, seed {seed}, has fewer than {n_steps:,} steps")
+        raise SystemExit(f"the log of {name}, seed {seed}, has fewer than {n_steps:,} steps")
     last = np.flatnonzero(data["terminals"])
     n_rows = int(last[: max(1, round(n_steps * len(last) / len(data["terminals"])))][-1]) + 1
     return {name: array[:n_rows] for name, array in data.items()}
 
 
 def imitate(agent: AttributePlannerAgent, data: dict[str, Any], told: Described) -> Any:
-    """The rival: the same policy, told what a later state is like instead of the next change."""
+    """Train the rival: the same policy, with a later description as goal, not the next change."""
     log, hops = cloning.read_log(agent, data, told.describe)
     rng = agent.rng
     end = np.flatnonzero(log.last)[np.searchsorted(np.flatnonzero(log.last), hops.step)]
@@ -233,7 +233,7 @@ def imitate(agent: AttributePlannerAgent, data: dict[str, Any], told: Described)
 def solve(
     model: Any, env: gym.Env[Any, Any], told: Described, task: int, seed: int
 ) -> tuple[bool, int]:
-    """One episode of one of the benchmark's tasks: whether it was solved, and its steps."""
+    """Run one episode of a task of OGBench; whether it was solved, and its steps."""
     _, info = env.reset(seed=seed, options={"task_id": task})
     goal = told.describe(info["goal"])
     observation, info = env.reset(seed=seed, options={"task_id": task, "goal": goal})
@@ -246,20 +246,20 @@ def solve(
     return bool(info["success"]), n_steps
 
 
-def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
-    """Learn from a log, try every task, and append a line for each."""
+def run(args: argparse.Namespace, name: str, method: str, seed: int) -> None:
+    """Learn from a log, evaluate every task, and append a line for each."""
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", module="gymnasium")
-    log, told, camera = (args.data, world, seed, args.n_steps), WORLDS[world], None
+    log, told, camera = (args.data, name, seed, args.n_steps), ENVS[name], None
     if method == "ap_detector":
-        camera = Camera(world, told.space, seed=seed, device=args.device)
+        camera = Camera(name, told.space, seed=seed, device=args.device)
         data = camera.read(read_data(*log, "qpos", "qvel", "button_states"))
     else:
         data = read_data(*log)
     if method == "ap_found":
         found = FoundAttributes.find(data["observations"])
         told = Described(found.space, found.describe)
-    env = make_world(world, told, camera)
+    env = make_env(name, told, camera)
     own = {"policy_kwargs": cloning.POLICY} if method == "gcbc" else {}
     agent = AttributePlannerAgent("MultiInputPolicy", env, seed=seed, device=args.device, **own)
     began = time.perf_counter()
@@ -273,7 +273,7 @@ def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
         solved, lengths = zip(*(solve(model, env, told, task, one) for one in seeds), strict=True)
         append(
             suite="offline",
-            env=f"{world}-play",
+            env=f"{name}-play",
             task=f"task {task}",
             method=method,
             budget=args.n_steps,
@@ -282,14 +282,14 @@ def run(args: argparse.Namespace, world: str, method: str, seed: int) -> None:
             successes=sum(solved),
             extra={"mean_steps": float(np.mean(lengths)), "train_seconds": round(seconds, 1)},
         )
-        print(f"{world} {method} seed {seed} task {task}: {sum(solved)} of {len(solved)}")
+        print(f"{name} {method} seed {seed} task {task}: {sum(solved)} of {len(solved)}")
 
 
 def main() -> None:
     """Run the cells asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of WORLD-SEED.npz")
-    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=WORLDS)
+    parser.add_argument("--data", type=Path, required=True, help="folder of ENV-SEED.npz")
+    parser.add_argument("--envs", nargs="+", default=list(ENVS), choices=ENVS)
     parser.add_argument("--methods", nargs="+", default=["ap", "ap_found", "gcbc"], choices=METHODS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-steps", type=int, default=100_000, help="of the log to learn from")
@@ -297,10 +297,10 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     add_arguments(parser, jobs=1)
     args = parser.parse_args()
-    if "ap_detector" in args.methods and "scene" in args.worlds:
-        raise SystemExit("ap_detector is for the puzzles; choose --worlds or --methods")
-    chosen = product(args.worlds, args.seeds, args.methods)
-    cells = [(args, world, method, seed) for world, seed, method in chosen]
+    if "ap_detector" in args.methods and "scene" in args.envs:
+        raise SystemExit("ap_detector is for the puzzles; choose --envs or --methods")
+    chosen = product(args.envs, args.seeds, args.methods)
+    cells = [(args, name, method, seed) for name, seed, method in chosen]
     run_cells(run, cells, args)
 
 

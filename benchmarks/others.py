@@ -54,8 +54,8 @@ class Rival:
         algorithm: SB3's.
         ours: Whether it has the settings of our hop policy (for PPO), or of our library's
             hindsight (for the others), instead of SB3's own.
-        bonus: What pays for exploration.
-        settings: What is set besides.
+        bonus: The exploration bonus, if any.
+        settings: Other settings.
     """
 
     algorithm: type[BaseAlgorithm]
@@ -82,7 +82,7 @@ RIVALS = {
 
 
 class AtLeast(BaseCallback):
-    """Ends the training when both so many steps and so many seconds are over."""
+    """Ends the training after a minimum of steps and of seconds; both must be reached."""
 
     def __init__(self, n_steps: int, seconds: float) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds:
     """Train and evaluate one learner, and append the figure."""
     torch.set_num_threads(1)
     case = CASES[env_id]
-    venv, tests = case.worlds(env_id), case.worlds(env_id, n_envs=20)
+    venv, tests = case.make_envs(env_id), case.make_envs(env_id, n_envs=20)
     goals = None if case.goals is None else case.goals(tests)
     start = time.perf_counter()
     with asking_for(venv, goals_to_ask(None, venv, goals, seed=seed)):
@@ -158,8 +158,8 @@ def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds:
 
 
 def takes(method: str, env_id: str) -> bool:
-    """Whether the learner can take the environment's actions."""
-    discrete = isinstance(CASES[env_id].worlds(env_id, n_envs=1).action_space, spaces.Discrete)
+    """Whether the learner supports the environment's action space."""
+    discrete = isinstance(CASES[env_id].make_envs(env_id, n_envs=1).action_space, spaces.Discrete)
     return RIVALS[method].algorithm is not (SAC if discrete else DQN)
 
 
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=RIVALS, default=list(RIVALS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-tasks", type=int, default=200)
-    parser.add_argument("--total-timesteps", type=int, help="instead of ours; no time is kept to")
+    parser.add_argument("--total-timesteps", type=int, help="instead of ours; no minimum time")
     add_arguments(parser, jobs=1)
     options = parser.parse_args()
     cells = []

@@ -21,12 +21,12 @@ RIVALS = {
     "DQN + HER": ("dqn_her", "dqn_her_sb3"),
     "SAC + HER": ("sac_her", "sac_her_sb3"),
 }
-"""With our settings and with SB3's own; the best counts."""
+"""Methods with our settings and with SB3's own; the best counts."""
 
 
 @dataclass(frozen=True)
-class World:
-    """A row: which environment, asked for what, seen how, with how many steps, ours and theirs."""
+class Case:
+    """A row: environment, task, kind of observation, our steps and the rivals' steps."""
 
     env: str
     task: str
@@ -35,23 +35,23 @@ class World:
     rivals_budget: int
 
 
-WORLDS = (
-    World("MiniGrid-DoorKey-8x8-v0", "``at_goal``", "the partial 7×7 view", 1_000_000, 1_000_000),
-    World("MiniGrid-KeyCorridorS3R3-v0", "``carrying=ball``", "the whole grid", 300_000, 1_000_000),
-    World("Taxi-v4", "passenger anywhere", "the state's number", 500_000, 500_000),
-    World("PointMaze_Medium-v3", "any open cell", "place and velocity", 1_000_000, 1_000_000),
+CASES = (
+    Case("MiniGrid-DoorKey-8x8-v0", "``at_goal``", "the partial 7×7 view", 1_000_000, 1_000_000),
+    Case("MiniGrid-KeyCorridorS3R3-v0", "``carrying=ball``", "the whole grid", 300_000, 1_000_000),
+    Case("Taxi-v4", "passenger anywhere", "the state's number", 500_000, 500_000),
+    Case("PointMaze_Medium-v3", "any open cell", "place and velocity", 1_000_000, 1_000_000),
 )
 
 
-def find(results: Results, world: World, method: str, task: str = "task") -> Measured | None:
+def find(results: Results, case: Case, method: str, task: str = "task") -> Measured | None:
     """A figure with the row's steps."""
-    budget = world.budget if method == "ap" else world.rivals_budget
-    return results.find(Source("others", world.env, task, method, budget))
+    budget = case.budget if method == "ap" else case.rivals_budget
+    return results.find(Source("others", case.env, task, method, budget))
 
 
-def best(results: Results, world: World, methods: tuple[str, ...]) -> Measured | None:
+def best(results: Results, case: Case, methods: tuple[str, ...]) -> Measured | None:
     """The better figure of several methods."""
-    found = [one for method in methods if (one := find(results, world, method))]
+    found = [one for method in methods if (one := find(results, case, method))]
     return max(found, key=lambda one: one.percent, default=None)
 
 
@@ -62,14 +62,14 @@ def render(results: Results) -> str:
 
 def _tasks(results: Results) -> str:
     rows = [["environment", "asked for", "seen by all", "steps, ours and theirs", "ours", *RIVALS]]
-    for world in WORLDS:
-        ours = find(results, world, "ap")
-        rivals = [best(results, world, methods) for methods in RIVALS.values()]
+    for case in CASES:
+        ours = find(results, case, "ap")
+        rivals = [best(results, case, methods) for methods in RIVALS.values()]
         cells = [rate(one) if one else "—" for one in (ours, *rivals)]
         if ours and (timed := rivals[-1]):  # SAC's limit is time, not steps
             cells[-1] += f" in {_seconds(timed)}, ours {_seconds(ours)}"
-        steps = f"{world.budget:,}, {world.rivals_budget:,}"
-        rows.append([f"``{world.env}``", world.task, world.seen, steps, *cells])
+        steps = f"{case.budget:,}, {case.rivals_budget:,}"
+        rows.append([f"``{case.env}``", case.task, case.seen, steps, *cells])
     return list_table(rows)
 
 
@@ -81,16 +81,16 @@ def _seconds(figure: Measured) -> str:
 
 def _other_goals(results: Results) -> str:
     rows = [["environment", "steps", "goal", "ours", "mean steps"]]
-    for world in WORLDS:
-        asked = results.select(Source("others", world.env, None, "ap", world.budget))
+    for case in CASES:
+        asked = results.select(Source("others", case.env, None, "ap", case.budget))
         for task in dict.fromkeys(line["task"] for line in asked if line["task"] != "task"):
-            figure = find(results, world, "ap", task)
+            figure = find(results, case, "ap", task)
             assert figure is not None
             steps = [line["extra"]["mean_steps"] for line in figure.lines]
             goal = task.removeprefix("goal: ")
             mean = f"{sum(steps) / len(steps):.1f}"
-            trained = f"{world.budget:,}"
-            rows.append([f"``{world.env}``", trained, f"``{goal}``", rate(figure), mean])
+            trained = f"{case.budget:,}"
+            rows.append([f"``{case.env}``", trained, f"``{goal}``", rate(figure), mean])
     return list_table(rows)
 
 

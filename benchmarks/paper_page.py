@@ -69,7 +69,7 @@ class Run:
 class Finding:
     """A figure that is no success rate: the paper's, and the values of our runs."""
 
-    world: str
+    env: str
     what: str
     paper: str
     values: tuple[float, ...]

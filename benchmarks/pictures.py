@@ -3,7 +3,7 @@
 ``python benchmarks/pictures.py graph --agent ZIP --out DIR`` draws what an agent of
 ``AttrSwitches-v0`` has explored, with plans. ``strip`` shows an agent of ``AttrBlocks-v0`` and a
 rival, such as the A2C that ``baselines.py --agents`` keeps, at the same task. ``stuck`` shows the
-agent with the paper's planner, which tries hops that the state at hand does not allow, and with
+agent with the paper's planner, which tries hops that are impossible from the state, and with
 ours. Both show the first task that tells the two apart and say how many each has solved till then.
 """
 
@@ -31,17 +31,17 @@ from gym_attrplan.report import (
 )
 
 N_TRIED = 100
-"""Tasks among which to look for one that tells two ways apart."""
+"""Number of tasks to try until one of two agents solves it and the other does not."""
 
 STUCK = 20
-"""Of an episode's 40 actions, those meant for impossible hops, for it to be called stuck."""
+"""Number of actions, of an episode's 40, spent on impossible hops for it to count as stuck."""
 
 
 class Witness:
-    """Acts as an agent does and counts the hops it wants that no action could make there.
+    """Acts as an agent does and counts its hops that no action could make from the state.
 
     Args:
-        agent: Who acts.
+        agent: The agent that acts.
         env: Its block world.
     """
 

@@ -1,6 +1,6 @@
 """Frames a second of the page to play on: ``python benchmarks/play_speed.py``.
 
-A session plays at top speed as ``attrplan play`` does, with a step, a picture and the graph around
+A session plays at top speed as ``attrplan play`` does, with a step, an image and the graph around
 it for each frame, but without a browser. The agents are trained for 2,000 steps: how good they are
 does not matter here. The first frames are timed apart: environments draw some parts only once.
 Suite ``play_speed``.

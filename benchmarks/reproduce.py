@@ -129,7 +129,7 @@ class Reproduction:
         ]
 
     def run(self) -> list[str]:
-        """Run what is not done; the names of stages that did not leave what they promise."""
+        """Run the stages that are not done, and return the names of those that failed."""
         (self.out / "logs").mkdir(parents=True, exist_ok=True)
         with _alone(self.out) as lock, Live(console=self.console, refresh_per_second=2) as live:
             for row in self.rows:
@@ -162,7 +162,7 @@ class Reproduction:
         script, *arguments = stage.command(
             self.out, seeds=self.seeds, jobs=self.n_jobs, ray=self.ray
         )
-        # Processes that train side by side get in each other's way with threads of their own.
+        # Parallel trainings slow each other down if each has several threads.
         settings = {"ATTRPLAN_RESULTS": str(self.out), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(self.benchmarks / script), *arguments]
         with subprocess.Popen(
@@ -181,7 +181,7 @@ class Reproduction:
         if not self.out.is_dir():
             return ()
         with warnings.catch_warnings():
-            # Said once, by the page; here files are read every second, also half-written ones.
+            # The page warns once; here files are read every second, including half-written ones.
             warnings.simplefilter("ignore")
             return Results.read(self.out).lines
 
@@ -267,7 +267,7 @@ def cost_here(stage: Stage, n_seeds: int, n_cores: int) -> float:
 
 @cache
 def slowness() -> float:
-    """How much longer a piece of training takes here than where the costs were measured."""
+    """Time of a short training here, relative to the machine of the stages' costs."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     start, batch = time.perf_counter(), torch.ones(1_024, 128)
@@ -284,7 +284,7 @@ def _has_gpu() -> bool:
 
 @contextlib.contextmanager
 def _alone(out: Path) -> Iterator[int]:
-    """Hold the folder, which benchmarks of a run that was killed just now may do for a moment."""
+    """Lock the folder; wait a moment, since a run that was just killed may still hold it."""
     with (out / "logs" / "lock").open("w") as file:
         deadline = time.monotonic() + PATIENCE
         while True:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rivals_envs import Cell, make_envs, read_settings
 from rivals_inverse import FIT, train_inverse
-from rivals_worlds import Cell, make_worlds, read_settings
 from stable_baselines3 import A2C, DQN, PPO, SAC, HerReplayBuffer
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
@@ -28,7 +28,7 @@ ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "sac_her": SAC,
     "sac_her_stock": SAC,
 }
-"""Rivals by their names in the results; ``_stock`` has SB3's own HER buffer instead of ours."""
+"""Rivals by name in the results; ``_stock`` uses SB3's own HER buffer instead of ours."""
 
 LEARNERS = (*ALGORITHMS, "inverse", "random", "ap")
 WITHOUT_REGIME = ("random", "ap")
@@ -49,28 +49,28 @@ def train(
     Args:
         cell: What to train.
         device: As in SB3.
-        callbacks: Besides the curriculum's.
+        callbacks: In addition to the curriculum's.
         overrides: Settings instead of the configuration's.
 
     Raises:
-        InvalidEnvironment: If the learner cannot take the world's actions.
-        InvalidOption: If it cannot use the policy that the world needs.
+        InvalidEnvironment: If the learner does not support the environment's action space.
+        InvalidOption: If it does not support the policy that the environment needs.
     """
     changes = dict(overrides or {})
     if cell.algo == "random":
-        return RandomModel(make_worlds(cell, cell.world.task, 1), seed=cell.seed)
+        return RandomModel(make_envs(cell, cell.case.task, 1), seed=cell.seed)
     if cell.algo == "inverse":
         return train_inverse(cell, device=device, **changes)
     if cell.algo == "ap":
         return train_ours(cell, device=device, callbacks=callbacks, overrides=changes)
-    if cell.regime == "one_step" and cell.world.agent_config is not None:
+    if cell.regime == "one_step" and cell.case.agent_config is not None:
         return _train_hops(cell, changes, device, callbacks)
     config = {**read_config(cell.algo, cell.env_id, cell.regime), **changes}
     return _train_rival(cell, config, device, callbacks)
 
 
 def read_config(algo: str, env_id: str, regime: str) -> Settings:
-    """What a rival is given on a world; SB3's and our agent's defaults stand for the rest."""
+    """A rival's settings in an environment; others have SB3's or our agent's defaults."""
     settings = read_settings(f"baselines/{algo.removesuffix('_stock')}.yml", env_id)
     nearby = settings.pop("one_step", {})
     if regime == "one_step":
@@ -81,7 +81,7 @@ def read_config(algo: str, env_id: str, regime: str) -> Settings:
 
 
 def noted_settings(cell: Cell) -> Settings:
-    """What was configured for a rival, for its lines in the ledger."""
+    """A rival's configured settings, for its lines in the ledger."""
     if cell.algo not in ALGORITHMS:
         return {}
     config = read_config(cell.algo, cell.env_id, cell.regime)
@@ -89,32 +89,32 @@ def noted_settings(cell: Cell) -> Settings:
 
 
 def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
-    task = cell.world.task + cell.suffix
+    task = cell.case.task + cell.suffix
     options = config.pop("env_kwargs", {})
     if cell.regime == "one_step":  # one action makes one transition
         task, options = "one_step" + cell.suffix, {**options, "max_episode_steps": 1}
-    n_envs, policy = config.pop("n_envs", 1), cell.world.policy
+    n_envs, policy = config.pop("n_envs", 1), cell.case.policy
     if cell.algo == "option_critic" and policy == "UnitPolicy":
         raise InvalidOption(
-            "Option-Critic's options act for the world as a whole, not unit by unit."
+            "Option-Critic's options act for the environment as a whole, not unit by unit."
         )
-    venv = make_worlds(cell, task, n_envs, **options)
+    venv = make_envs(cell, task, n_envs, **options)
     common = {"seed": cell.seed, "device": device}
     model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
     chain = [SpreadEpisodes(), *callbacks]
     if cell.regime == "curriculum":
         if isinstance(venv, VectorEnvAdapter):
-            world: Any = venv.envs.unwrapped
+            env: Any = venv.envs.unwrapped
         else:
-            world = make_task_env(cell.env_id, "one_step", **cell.world.options).unwrapped
-        chain.append(Curriculum(ladder(world, task)))
+            env = make_task_env(cell.env_id, "one_step", **cell.case.options).unwrapped
+        chain.append(Curriculum(ladder(env, task)))
     model.learn(cell.budget, chain)
     venv.close()
     return model
 
 
 def n_parameters(model: Any) -> int:
-    """The weights of what acts: of our agent, what hops, without its forward model."""
+    """Number of weights of the acting policy; of our agent, those of its hop policy."""
     acting = getattr(model, "low_level", model)
     network = getattr(acting, "policy", None) or getattr(acting, "inverse", None)
     return sum(one.numel() for one in network.parameters()) if network else 0
@@ -130,7 +130,7 @@ def train_ours(
     callbacks: Callbacks = (),
     overrides: Settings | None = None,
 ) -> AttributePlannerAgent:
-    """Our agent, as its own benchmarks train it; overrides are for what learns to hop."""
+    """Our agent, trained as in its own benchmarks; overrides apply to the hop policy."""
     settings = _agent_settings(cell)
     n_envs = settings.get("n_envs", 512)
     options = settings.get("agent", {})
@@ -139,10 +139,10 @@ def train_ours(
 
 
 def _train_hops(cell: Cell, changes: Settings, device: str, callbacks: Callbacks) -> BaseAlgorithm:
-    """Nearby goals as our agent has them: its hop policy, to be tested without the planner."""
+    """Train our agent's hop policy on nearby goals, to be tested without the planner."""
     settings = _agent_settings(cell)
     options = settings.get("agent", {})
-    if cell.algo == "ppo":  # our agent's own to the letter
+    if cell.algo == "ppo":  # exactly our agent's settings
         n_envs, hops = settings["n_envs"], options.get("low_level_kwargs", {})
     else:
         hops = read_config(cell.algo, cell.env_id, cell.regime)
@@ -156,14 +156,14 @@ def _train_hops(cell: Cell, changes: Settings, device: str, callbacks: Callbacks
 
 
 def _agent_settings(cell: Cell) -> Settings:
-    world = cell.world
-    if world.agent_config is not None:
-        return read_settings(world.agent_config, cell.env_id)
+    case = cell.case
+    if case.agent_config is not None:
+        return read_settings(case.agent_config, cell.env_id)
     # Blocks: one action makes one transition, and π is learned by supervision.
     epochs = max(4, FIT["updates"] // cell.budget)
     fit = {"holdout": 0.05, "batch_size": 1_024, "patience": 1_000, "max_epochs": epochs}
     options = {"low_level": "inverse", "low_level_kwargs": fit}
-    if world.batched:
+    if case.batched:
         return {"agent": options, "env_kwargs": {"max_episode_steps": 1}}
     fit["forward_arch"] = [512, 512, 256]
     return {"n_envs": 8, "agent": {**options, "exploration_fraction": 0.9}}
@@ -177,8 +177,8 @@ def _learn(
     device: str,
     callbacks: Callbacks,
 ) -> AttributePlannerAgent:
-    worlds = make_worlds(cell, cell.world.task, n_envs, **settings.get("env_kwargs", {}))
-    policy = cell.world.policy
-    agent = AttributePlannerAgent(policy, worlds, seed=cell.seed, device=device, **options)
+    venv = make_envs(cell, cell.case.task, n_envs, **settings.get("env_kwargs", {}))
+    policy = cell.case.policy
+    agent = AttributePlannerAgent(policy, venv, seed=cell.seed, device=device, **options)
     agent.learn(cell.budget, list(callbacks))
     return agent

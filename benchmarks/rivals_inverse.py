@@ -1,4 +1,4 @@
-"""Inverse models as rivals: which action comes first on the way to a goal, learned by supervision.
+"""Inverse models as rivals: they learn, by supervision, the first action on the way to a goal.
 
 One-step: the goal is what the action led to. Multi-step: the attributes at a random later moment of
 the same eight random drops, as in the paper's "Inverse, multi-step".
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from rivals_worlds import Cell, make_worlds
+from rivals_envs import Cell, make_envs
 
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.environments import action_choices, attribute_space
@@ -23,8 +23,8 @@ from gym_attrplan.models.actions import ActionLayout
 LENGTH = 8
 """Drops of an episode: the paper's multi-step tasks take three to eight."""
 
-N_WORLDS = {True: 512, False: 8}
-"""By whether there is a batched twin."""
+N_ENVS = {True: 512, False: 8}
+"""Number of environments, by whether they are batched."""
 
 FIT = {"updates": 7_500_000, "learning_rate": 6e-3}
 """Examples to go through in all, at least four times each; and the highest learning rate, by
@@ -35,7 +35,7 @@ class GoalExamples(Examples):
     """Examples whose ``next_attributes`` are goals, in which some attributes may be free."""
 
     def checked(self, space: AttributeSpace, layout: ActionLayout) -> Self:
-        """Itself: the environment made them."""
+        """The examples themselves: the environment made them."""
         return self
 
 
@@ -56,7 +56,7 @@ class InverseRival:
         episode_start: Any = None,
         deterministic: bool = True,
     ) -> tuple[np.ndarray, None]:
-        """The actions that would most likely come first."""
+        """The most probable first actions."""
         return self.inverse.predict(observation, deterministic=deterministic), None
 
 
@@ -78,10 +78,10 @@ def train_inverse(cell: Cell, *, device: str = "cpu", **overrides: Any) -> Inver
     if cell.regime == "curriculum":
         raise InvalidEnvironment("an inverse model is fitted to examples, which have no order.")
     length = 1 if cell.regime == "one_step" else LENGTH
-    venv = make_worlds(
+    venv = make_envs(
         cell,
         "one_step",
-        N_WORLDS[cell.world.batched],
+        N_ENVS[cell.case.batched],
         max_episode_steps=length,
         terminate_on_success=False,
     )

@@ -17,8 +17,8 @@ import torch
 from cells import add_arguments, run_cells
 from ledger import append, read
 from rivals import ALGORITHMS, LEARNERS, WITHOUT_REGIME, read_config, train
+from rivals_envs import BY_STATE, CASES, REGIMES, Cell, evaluate, make_envs, read_settings
 from rivals_inverse import FIT
-from rivals_worlds import BY_STATE, REGIMES, WORLDS, Cell, evaluate, make_worlds, read_settings
 from stable_baselines3 import DQN, PPO, SAC
 
 from gym_attrplan.agent.low_level import defaults
@@ -26,7 +26,7 @@ from gym_attrplan.error import InvalidEnvironment, InvalidOption
 
 SUITE = "search"
 SEED = 100
-"""Of the training; no figure that is quoted has it."""
+"""The training seed; no published figure has it."""
 
 RATES = (1 / 3, 1.0, 3.0)
 SECOND = (1.0, 3.0)
@@ -42,19 +42,19 @@ def second_setting(algo: str) -> str:
 
 
 def base_settings(cell: Cell) -> dict[str, Any]:
-    """A learner's settings where nothing is varied: configured, our defaults, or SB3's."""
+    """A learner's settings before any variation: configured, our defaults, or SB3's."""
     names = ("learning_rate", second_setting(cell.algo))
     if cell.algo == "inverse":
         return {name: FIT[name] for name in names}
-    world = cell.world
+    case = cell.case
     algorithm = ALGORITHMS.get(cell.algo, PPO)
     if cell.algo == "ap":
-        assert world.agent_config is not None
-        settings = read_settings(world.agent_config, cell.env_id)
+        assert case.agent_config is not None
+        settings = read_settings(case.agent_config, cell.env_id)
         config = {**settings, **settings.get("agent", {}).get("low_level_kwargs", {})}
     else:
         config = read_config(cell.algo, cell.env_id, cell.regime)
-    venv = make_worlds(cell, world.task, config.get("n_envs", 64) if world.batched else 1)
+    venv = make_envs(cell, case.task, config.get("n_envs", 64) if case.batched else 1)
     signature = inspect.signature(algorithm.__init__).parameters
     known = {name: one.default for name, one in signature.items()}
     known = {**known, **defaults(algorithm, venv), **config}
@@ -74,7 +74,7 @@ def variants(cell: Cell) -> list[dict[str, Any]]:
 def name_of(cell: Cell, settings: dict[str, Any]) -> str:
     """A variant's name in the ledger."""
     parts = [f"{name}={one:.4g}" for name, one in settings.items()]
-    if cell.algo in ALGORITHMS:  # what else makes a difference, though it is not varied here
+    if cell.algo in ALGORITHMS:  # other settings that matter, though they are not varied here
         parts.append(f"n_envs={read_config(cell.algo, cell.env_id, cell.regime)['n_envs']}")
     return f"{cell.method}[{','.join(parts)}]"
 
@@ -83,7 +83,7 @@ def run(cell: Cell, settings: dict[str, Any], n_tasks: int, device: str) -> None
     """Train one variant and test it on the test task's kind of tasks."""
     torch.set_num_threads(1)
     key: dict[str, Any] = {"env": cell.env, "budget": cell.budget, "seed": cell.seed}
-    key |= {"task": cell.world.task, "method": name_of(cell, settings)}
+    key |= {"task": cell.case.task, "method": name_of(cell, settings)}
     about = {"learner": cell.method, "settings": settings}
     try:
         model = train(cell, device=device, overrides=settings)
@@ -97,7 +97,7 @@ def run(cell: Cell, settings: dict[str, Any], n_tasks: int, device: str) -> None
 
 
 def print_best(envs: list[str]) -> None:
-    """Of every learner the variants, best first."""
+    """Print the variants of every learner, best first."""
     groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for line in read(SUITE):
         if line["env"] in envs and line["n"]:
@@ -106,7 +106,7 @@ def print_best(envs: list[str]) -> None:
     for (env, learner, budget), lines in sorted(groups.items()):
         print(f"{env} {learner}, {budget:,} steps")
         if len({line["successes"] / line["n"] for line in lines}) == 1 < len(lines):
-            # Ours without a plan, for one, acts as it explores, whatever has learned to hop.
+            # For example, our agent without a plan acts as in exploration, whatever its hop policy.
             print("  all variants are equal: this budget or these tasks tell nothing about them")
         for line in sorted(lines, key=lambda one: -one["successes"] / one["n"]):
             print(
@@ -115,14 +115,14 @@ def print_best(envs: list[str]) -> None:
 
 
 def _is_tuned(algo: str, env: str) -> bool:
-    """Whether there is something to tune: what cannot take a world's actions has no settings."""
+    """Whether a learner has settings to tune in an environment."""
     if algo == "ap":
-        return WORLDS[env].agent_config is not None  # blocks.py has its settings there
+        return CASES[env].agent_config is not None  # None on blocks: blocks.py has the settings
     return "Blocks" in env if algo == "inverse" else bool(read_config(algo, env, ""))
 
 
 def jobs_of(options: argparse.Namespace) -> list[tuple[Any, ...]]:
-    """What was asked for, less what the ledger has."""
+    """The cells that were asked for and are not in the ledger."""
     done = {(line["env"], line["method"], line["budget"]) for line in read(SUITE)}
     jobs = []
     for env, algo in product(options.env, options.algo):
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--n-tasks", type=int, default=250)
     parser.add_argument("--device", default="cpu")
     add_arguments(parser, jobs=1)
-    parser.add_argument("--show", action="store_true", help="only print what the ledger has")
+    parser.add_argument("--show", action="store_true", help="only print what is in the ledger")
     options = parser.parse_args()
     if not options.show:
         run_cells(run, jobs_of(options), options)

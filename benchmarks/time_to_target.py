@@ -1,4 +1,4 @@
-"""Wall-clock until an agent does what is asked: ``python benchmarks/time_to_target.py``.
+"""Wall-clock time until an agent reaches the target: ``python benchmarks/time_to_target.py``.
 
 Trains with no option but a seed, on all cores, and gives 200 tasks after every 20,000 steps (or
 ``--every``), while the clock stands still, until as many are solved as ``defaults.py`` promises.
@@ -26,12 +26,12 @@ N_TASKS = 200
 
 
 class Watch(BaseCallback):
-    """Tests every so many steps, and ends the training at the target or when time is up.
+    """Tests at intervals, and ends the training at the target or when time is up.
 
     Args:
         env_id: Of the suite.
         seed: Of the tasks.
-        max_seconds: How long to train, but up to the first test.
+        max_seconds: Time limit of training; there is at least one test.
         every: Number of steps between two tests.
 
     Attributes:
@@ -42,7 +42,7 @@ class Watch(BaseCallback):
     def __init__(self, env_id: str, seed: int, max_seconds: float, every: int) -> None:
         super().__init__()
         case = SUITE[env_id]
-        self._tests, self._least = case.worlds(env_id, n_envs=20), case.least / 100.0
+        self._tests, self._least = case.make_envs(env_id, n_envs=20), case.least / 100.0
         self.goals = None if case.goals is None else case.goals(self._tests)
         self._seed, self._max_seconds, self._every = seed, max_seconds, every
         self.rates: list[tuple[int, float, float]] = []

@@ -1,9 +1,9 @@
-"""What the attribute wrappers cost: CartPole raw, with 8 attributes, and 256 worlds at once.
+"""The cost of the attribute wrappers: CartPole with 8 attributes, one and 256 environments.
 
-``python benchmarks/wrapper_overhead.py`` prints microseconds per environment step, all from one
-run, and what the wrapper adds beyond the attribute function itself, which is timed alone. Raw,
-function and wrapped are timed in turn, and what is added is the median of the differences within
-each turn, so that a machine that is busy for a while does not decide the figure.
+``python benchmarks/wrapper_overhead.py`` prints microseconds per environment step, and the time
+that the wrapper adds to that of the attribute function. The raw environment, the function and the
+wrapped environment are timed in turn. The added time is the median of the differences within each
+turn, so that a machine that is busy for a while does not distort it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ eight_bits.n_rows = 0
 
 
 def never_met(achieved: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """No state meets it: episodes end, and so worlds reset, exactly as in the raw run."""
+    """A goal that no state meets, so that episodes end exactly as in the raw run."""
     return np.broadcast_to(LARGE_BUT_NOT_POSITIVE, achieved.shape)
 
 
@@ -103,7 +103,7 @@ def run_function(observation: np.ndarray, n_calls: int) -> Callable[[], int]:
 
 
 def count_calls(run: Callable[[], int]) -> float:
-    """How often the wrapper calls the function per step of its worlds: resets call it too."""
+    """Calls of the attribute function per environment step; resets call it too."""
     eight_bits.n_rows = 0
     n_steps = run()
     return eight_bits.n_rows / n_steps

@@ -42,7 +42,7 @@ def read_graphs(folder: Path) -> list[dict[str, Any]]:
             missing = [key for key in GRAPH_KEYS if key not in graph]
         except (json.JSONDecodeError, TypeError) as error:
             raise InvalidData(
-                f"{file} is no JSON: {error}. Write it anew, or remove it."
+                f"{file} is no JSON: {error}. Write it again, or remove it."
             ) from error
         if missing:
             raise InvalidData(f"{file} lacks {missing}: only save_graph writes such files.")
@@ -51,7 +51,7 @@ def read_graphs(folder: Path) -> list[dict[str, Any]]:
 
 
 def _files_of(folder: Path, pattern: str) -> list[Path]:
-    """What fits a pattern in a folder and in its ``pictures/``."""
+    """The files that match a pattern in a folder and in its ``pictures/``."""
     return [*sorted(folder.glob(pattern)), *sorted((folder / "pictures").glob(pattern))]
 
 

@@ -7,8 +7,8 @@ Zhang, Lerer, Sukhbaatar, Fergus and Szlam, *Composable Planning with Attributes
 from __future__ import annotations
 
 BLOCKS, CONTINUOUS = "AttrBlocks-v0", "AttrBlocksContinuous-v0"
-PICTURES = f"{BLOCKS}[obs_type=pixels]"
-"""Where rivals see the blocks in pictures, through the eyes of our agent."""
+IMAGES = f"{BLOCKS}[obs_type=pixels]"
+"""The blocks from images; rivals see our agent's features and its detector's predictions."""
 
 SWITCHES, CRAFTING = "AttrSwitches-v0", "AttrCrafting-v0"
 SMALL, LARGE = "AttrBuildOrder-v0", "AttrBuildOrderLarge-v0"
@@ -41,7 +41,7 @@ _BLOCKS = {
         "ap_paper": (64.1, 17.0, 0.4, 45.3, 12.5),
     },
 }
-_WORLDS = {
+_SUCCESS = {
     SWITCHES: {
         "reinforce/one_step": 15.4,
         "reinforce/test_tasks": 0.0,
@@ -63,8 +63,8 @@ _WORLDS = {
     LARGE: {"reinforce/test_tasks": 2.3, "reinforce/curriculum": 1.9, "ap_paper": 35.2},
 }
 
-WORLD_TASKS = {SWITCHES: "targets", CRAFTING: "items", SMALL: "counts", LARGE: "counts"}
-"""The task of each world that has one alone."""
+ENV_TASKS = {SWITCHES: "targets", CRAFTING: "items", SMALL: "counts", LARGE: "counts"}
+"""The task of each environment that has only one."""
 
 BUDGETS = {BLOCKS: 1_000_000, SMALL: 30_000_000, LARGE: 30_000_000}
 """Examples or steps behind the paper's AP, where it names them and ours may match."""
@@ -88,10 +88,10 @@ EDGES = {
 """Edges found by exploring, by environment and the way to explore."""
 
 DETECTOR_ERRORS = {10_000: 1.4, 1_000_000: 0.1}
-"""Percent of pictures of blocks with any attribute detected wrongly, at most, by labels."""
+"""Percent of block images with any wrongly predicted attribute, at most, by labels."""
 
 _SAME = {"ap": "ap_paper", "inverse": "inverse/one_step"}
-"""Names of ours that the paper's figures stand beside under another."""
+"""Our names of methods that the paper has under another name."""
 
 
 def paper_figure(env: str, task: str, method: str) -> float | None:
@@ -108,6 +108,6 @@ def paper_figure(env: str, task: str, method: str) -> float | None:
     if env in _BLOCKS and task in BLOCK_TASKS:
         rows = (_BLOCKS[env].get(one) for one in methods if one)
         return next((row[BLOCK_TASKS.index(task)] for row in rows if row), None)
-    if WORLD_TASKS.get(env) != task:
+    if ENV_TASKS.get(env) != task:
         return None
-    return next((_WORLDS[env][one] for one in methods if one in _WORLDS[env]), None)
+    return next((_SUCCESS[env][one] for one in methods if one in _SUCCESS[env]), None)

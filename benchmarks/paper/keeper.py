@@ -1,7 +1,7 @@
 """Runs a command for as long as somebody holds the other end of standard input, then ends it.
 
 Whoever reproduces the paper may be killed without a chance to stop the benchmark that is running.
-It would go on writing beside the one that is started again.
+That benchmark would continue to write while the restarted one does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 
 def main(command: Sequence[str]) -> int:
-    """Run the command; the answer is its exit status."""
+    """Run the command and return its exit status."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     return process.wait()

@@ -18,7 +18,7 @@ from gym_attrplan.error import InvalidData
 Line: TypeAlias = dict[str, Any]
 
 KEY = ("suite", "env", "task", "method", "budget", "seed")
-"""What tells figures apart."""
+"""The fields that identify a figure."""
 
 FIELDS = (*KEY, "n", "successes", "value", "unit", "extra")
 PROVENANCE = ("command", "commit", "versions", "machine", "date")
@@ -29,7 +29,7 @@ CHANGES = "changes.json"
 
 @dataclass(frozen=True)
 class Source:
-    """Where figures stand; a part that is None may be anything."""
+    """The place of figures in the results; None matches anything."""
 
     suite: str | None = None
     env: str | None = None

@@ -14,7 +14,7 @@ from pathlib import Path
 from paper.results import Line
 
 SLACK = 1.05
-"""Rollouts are whole, so that a budget may be exceeded by so much."""
+"""The factor by which a budget may be exceeded, since rollouts are never cut."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Stage:
         arguments: As typed; ``<seeds>``, ``<n_seeds>``, ``<jobs>`` (processes at a time),
             ``<out>`` (the folder of results) and ``<ray>`` (how to reach Ray's workers, if they
             are to be used) are filled in.
-        seconds: What a seed costs on two cores.
+        seconds: Seconds of one seed on two cores.
         promises: The lines it leaves behind.
         files: The files it leaves behind in the folder of results.
-        gpu_seconds: What a seed costs with a GPU, where that makes a difference.
+        gpu_seconds: Seconds of one seed with a GPU, if that is faster.
         per_seed: Whether every seed costs as much again.
 
     Example:

@@ -46,7 +46,7 @@ def stages_of(part: str, scale: str) -> list[Stage]:
 
 def _rivals(
     name: str,
-    worlds: dict[str, Sequence[str]],
+    envs: dict[str, Sequence[str]],
     learners: str,
     budget: int,
     n_tasks: int,
@@ -54,7 +54,7 @@ def _rivals(
     more: str = "",
     seconds: float,
 ) -> Stage:
-    """Learners in regimes, such as ``"a2c in curriculum"``, on the tasks of each world.
+    """Learners in regimes, such as ``"a2c in curriculum"``, on the tasks of each environment.
 
     Our agent, ``ap``, can be among them and has no regime.
     """
@@ -65,11 +65,11 @@ def _rivals(
         for regime in regimes.split()
     ]
     arguments = (
-        f"--env {' '.join(worlds)} --algo {algos} --regime {regimes} --budget {budget} "
+        f"--env {' '.join(envs)} --algo {algos} --regime {regimes} --budget {budget} "
         f"--n-tasks {n_tasks} --seeds <seeds> --jobs <jobs> <ray> "
         f"--agents '<out>/agents/{{env}}-{{method}}-{{seed}}-{{budget}}.zip' {more}"
     )
-    promises = [Promise("baselines", budget, [env], worlds[env], methods) for env in worlds]
+    promises = [Promise("baselines", budget, [env], envs[env], methods) for env in envs]
     return Stage(name, "baselines.py", arguments, seconds, tuple(promises))
 
 
@@ -102,7 +102,7 @@ def _continuous(budget: int, methods: str, how: str, *, seconds: float) -> Stage
     promise = Promise("blocks_continuous", budget, [CONTINUOUS], BLOCK_TASKS, methods.split())
     arguments = (
         f"--budget {budget} --methods {methods} {how} --seeds <seeds> --jobs <jobs> <ray> "
-        f"--worlds <jobs> --agents '<out>/agents/continuous-{{seed}}-{budget}.zip'"
+        f"--n-envs <jobs> --agents '<out>/agents/continuous-{{seed}}-{budget}.zip'"
     )
     return Stage("blocks-continuous", "blocks_continuous.py", arguments, seconds, (promise,))
 

@@ -12,8 +12,8 @@ from paper.figures import (
     CONTINUOUS,
     CRAFTING,
     EDGES_BY_EXAMPLES,
+    IMAGES,
     LARGE,
-    PICTURES,
     SMALL,
     SWITCHES,
     paper_figure,
@@ -187,33 +187,33 @@ def _blocks(results: Results, env: str, suite: str) -> Table:
     seen = (
         "positions and turns, has its attributes from the simulator and explores by surprise"
         if continuous
-        else "64 × 64 pictures"
+        else "64 × 64 images"
     )
     return Table(
         key="continuous" if continuous else "blocks",
         title="Block stacking, continuous" if continuous else "Block stacking",
         about=f"Tasks of at most 40 actions; goals that hold at the start are left out. Our AP "
         f"sees {seen}; the rivals see positions unless a row says otherwise, and rows differ in "
-        f"{unit}. The paper’s world is not ours: compare the rows of ours with each other, and "
-        "with the paper’s with care.",
+        f"{unit}. The paper’s environment is not ours: compare our rows with each other, and with "
+        "the paper’s with care.",
         columns=tuple(columns),
         headline="multi-step",
         spotlight=MODELS["ap"],
         rows=(
             *rows,
             *_more(results, methods, columns, suite),
-            *([] if continuous else _in_pictures(results, methods)),
+            *([] if continuous else _from_images(results, methods)),
         ),
         command=f"python benchmarks/{suite}.py",
         unit=unit,
     )
 
 
-def _in_pictures(results: Results, methods: Sequence[str]) -> list[Row]:
-    """Rivals that see what our agent sees: its features of pictures, and its detector's answers."""
-    columns = {title: (PICTURES, task) for task, title in TASKS.items()}
+def _from_images(results: Results, methods: Sequence[str]) -> list[Row]:
+    """Rivals that see what our agent sees: its image features and its detector's predictions."""
+    columns = {title: (IMAGES, task) for task, title in TASKS.items()}
     rows = [_row(results, method, columns, "baselines", is_extra=True) for method in methods]
-    return [replace(row, data=f"{row.data}, in pictures") for row in rows if row.is_measured]
+    return [replace(row, data=f"{row.data}, from images") for row in rows if row.is_measured]
 
 
 def _grids(results: Results) -> Table:
@@ -279,8 +279,8 @@ def _by_examples(results: Results) -> Table:
     return Table(
         key="examples",
         title="Block stacking by training examples",
-        about="An example is one action from a random state, and its label. The paper’s world has "
-        "more transitions than ours, which has 134,976 in all.",
+        about="An example is one action from a random state, and its label. The paper’s "
+        "environment has more transitions than ours, which has 134,976 in all.",
         columns=(*(title for title, *_ in columns), "edges found"),
         headline="AP, our default, multi-step",
         spotlight="10,000",
@@ -314,7 +314,7 @@ def _row(
 def _more(
     results: Results, listed: Sequence[str], columns: dict[str, tuple[str, str]], suite: str
 ) -> list[Row]:
-    """Methods of ours that the paper does not have, also those that cannot act in a world."""
+    """Our methods that the paper lacks, including those that cannot act in an environment."""
     found: dict[str, None] = {}
     for env, task in columns.values():
         for name in (suite, "baselines"):

@@ -12,8 +12,8 @@ from paper.figures import (
     BLOCKS,
     CONTINUOUS,
     CRAFTING,
+    IMAGES,
     LARGE,
-    PICTURES,
     SMALL,
     SWITCHES,
     paper_figure,
@@ -37,7 +37,7 @@ DISCRETE = {
 }
 WORDS = {"one step": "one_step", "multi-step": "multi_step", "a tower of four": "four_stack"}
 
-_SEEN = (PICTURES, "inverse/test_tasks")
+_SEEN = (IMAGES, "inverse/test_tasks")
 _BEST = [
     (BLOCKS, "inverse/test_tasks"),
     (BLOCKS, "dqn_her/curriculum", 500_000),
@@ -229,9 +229,9 @@ def others():
 @pytest.mark.parametrize("label", OTHERS)
 def test_other_peoples_environments_equal_the_raw_results(label, others):
     ours, rivals = row_of(label)
-    (world,) = [one for one in others.WORLDS if one.env == label.split("``")[1]]
-    own = others.find(RESULTS, world, "ap")
-    best = [others.best(RESULTS, world, others.RIVALS[name]) for name in OTHERS[label]]
+    (case,) = [one for one in others.CASES if one.env == label.split("``")[1]]
+    own = others.find(RESULTS, case, "ap")
+    best = [others.best(RESULTS, case, others.RIVALS[name]) for name in OTHERS[label]]
     assert PERCENT.findall(ours) == [f"{own.percent:.1f}"]
     assert PERCENT.findall(rivals) == [f"{one.percent:.1f}" for one in best]
     assert all(sorted(one.seeds) == [0, 1, 2] for one in (own, *best))
@@ -241,10 +241,10 @@ def test_the_other_goals_lie_in_the_pages_range(others):
     found = re.search(r"(\d+) other goals .*: (\d+) to (\d+)%", PAGE)
     count, low, high = map(int, found.groups())
     rates = []
-    for world in others.WORLDS:
-        own = Source("others", world.env, None, "ap", world.budget)
+    for case in others.CASES:
+        own = Source("others", case.env, None, "ap", case.budget)
         for task in {line["task"] for line in RESULTS.select(own)} - {"task"}:
-            rates.append(others.find(RESULTS, world, "ap", task).percent)
+            rates.append(others.find(RESULTS, case, "ap", task).percent)
     assert len(rates) == count
     assert low <= min(rates) < low + 1
     assert max(rates) == high
@@ -326,18 +326,18 @@ PUZZLES = re.findall(rf"\* - puzzle (\dx\d){CELLS}", LOGS)
 SCENE = re.findall(r"\* - scene, (.*)\n     - (.*)%\n", LOGS)
 
 
-def mean_of_tasks(world, method, budget):
+def mean_of_tasks(env, method, budget):
     """The share of the benchmark's five tasks that was solved, each counting the same."""
-    tasks = [Source("offline", f"{world}-play", f"task {i}", method, budget) for i in range(1, 6)]
+    tasks = [Source("offline", f"{env}-play", f"task {i}", method, budget) for i in range(1, 6)]
     return f"{sum(RESULTS.find(task).percent for task in tasks) / 5:.1f}"
 
 
 @pytest.mark.parametrize(("size", "ours", "less", "cloned"), PUZZLES)
 def test_the_puzzles_equal_the_raw_results(size, ours, less, cloned):
-    world = f"puzzle-{size}"
-    assert ours == mean_of_tasks(world, "ap", 100_000)
-    assert less == mean_of_tasks(world, "ap", 30_000)
-    assert cloned == mean_of_tasks(world, "gcbc", 100_000)
+    env = f"puzzle-{size}"
+    assert ours == mean_of_tasks(env, "ap", 100_000)
+    assert less == mean_of_tasks(env, "ap", 30_000)
+    assert cloned == mean_of_tasks(env, "gcbc", 100_000)
 
 
 def test_the_docs_count_the_episodes_whose_lights_a_detector_read():
@@ -355,8 +355,8 @@ def test_the_scene_equals_the_raw_results(steps, solved):
 def test_the_page_counts_the_episodes_of_all_puzzles():
     lines = [line for line in RESULTS.lines if (line["suite"], line["method"]) == ("offline", "ap")]
     scene, puzzles = (
-        [line for line in lines if line["env"].startswith(world) and line["budget"] == budget]
-        for world, budget in (("scene", 500_000), ("puzzle", 100_000))
+        [line for line in lines if line["env"].startswith(env) and line["budget"] == budget]
+        for env, budget in (("scene", 500_000), ("puzzle", 100_000))
     )
     assert len(PUZZLES) == len({line["env"] for line in puzzles}) == 4
     assert len(SCENE) == 2

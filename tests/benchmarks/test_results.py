@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from paper.figures import BLOCK_TASKS, PICTURES, paper_figure
+from paper.figures import BLOCK_TASKS, IMAGES, paper_figure
 from paper.results import (
     CHANGES,
     FIELDS,
@@ -178,12 +178,12 @@ def test_an_inverse_model_trained_as_a_rival_goes_before_our_agents_own():
         assert found.ours.percent == percent
 
 
-def test_rivals_in_pictures_have_rows_of_their_own():
+def test_rivals_from_images_have_rows_of_their_own():
     rival = {"suite": "baselines", "task": "multi_step", "budget": 5, "method": "inverse/one_step"}
-    lines = [solved(7, **rival), solved(5, env=PICTURES, **rival)]
+    lines = [solved(7, **rival), solved(5, env=IMAGES, **rival)]
     figures = {
         data: cell(Results(lines), "blocks", "Inverse", "multi-step", data)
-        for data in ("1-step", "1-step, in pictures")
+        for data in ("1-step", "1-step, from images")
     }
     assert [one.ours.percent for one in figures.values()] == [7.0, 5.0]
     assert [one.paper for one in figures.values()] == [9.1, None]
@@ -195,7 +195,7 @@ def test_a_method_that_the_paper_lacks_gets_a_row_without_its_figure():
     assert (found.ours.percent, found.paper) == (7.0, None)
 
 
-def test_a_method_that_cannot_act_in_a_world_says_why():
+def test_a_method_that_cannot_act_in_an_environment_says_why():
     lines = [
         line(suite="baselines", env="AttrBlocks-v0", task="multi_step", method="a2c/one_step")
         | {"extra": {"cannot": "no such actions"}, "budget": 5, "seed": 0}

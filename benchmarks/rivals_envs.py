@@ -1,4 +1,4 @@
-"""The worlds of the comparison, and what a cell of its tables is."""
+"""The environments of the comparison, and the cells of its tables."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ CONFIGS = Path(__file__).parent / "configs"
 REGIMES = ("one_step", "test_tasks", "curriculum")
 
 NATIVE = ("inverse", "ap")
-"""Learners that know by themselves which of an action's numbers are scores of a choice."""
+"""Learners that know which of an action's numbers are scores of a choice."""
 
 _BLOCKS = ("one_step", "multi_step", "four_stack")
 
 
 @dataclass(frozen=True)
-class World:
+class Case:
     """An environment of the comparison.
 
     Attributes:
-        task: What ``test_tasks`` trains on, and where the curriculum leads.
-        tasks: What is evaluated.
-        agent_config: The file of our agent's settings; None where it hops by supervision.
+        task: The task that ``test_tasks`` trains on and that the curriculum ends with.
+        tasks: The tasks of the evaluation.
+        agent_config: The file of our agent's settings; None if its hop policy is an inverse model.
         policy: The SB3 policy of all learners.
         options: Of the environment, in training and evaluation.
-        batched: Whether there is a batched twin.
-        pictures: Whether learners see features of pictures, and what a detector says of them,
-            through the eyes that ``blocks.py`` has trained.
+        batched: Whether there is a batched version.
+        images: Whether learners see image features and a detector's predictions, both from models
+            that ``blocks.py`` has trained.
     """
 
     task: str
@@ -50,40 +50,40 @@ class World:
     policy: str = "MultiInputPolicy"
     options: dict[str, Any] = field(default_factory=dict)
     batched: bool = True
-    pictures: bool = False
+    images: bool = False
 
 
-WORLDS = {
-    "AttrSwitches-v0": World("targets", ("targets",), "grids.yml"),
-    "AttrCrafting-v0": World("items", ("items",), "grids.yml"),
-    "AttrBuildOrder-v0": World("counts", ("counts",), "build_order.yml", "UnitPolicy"),
-    "AttrBuildOrderLarge-v0": World("counts", ("counts",), "build_order.yml", "UnitPolicy"),
-    "AttrBlocks-v0": World("multi_step", _BLOCKS, options={"obs_type": "state"}),
-    "AttrBlocks-v0[obs_type=pixels]": World(
-        "multi_step", _BLOCKS, options={"max_episode_steps": 40}, pictures=True
+CASES = {
+    "AttrSwitches-v0": Case("targets", ("targets",), "grids.yml"),
+    "AttrCrafting-v0": Case("items", ("items",), "grids.yml"),
+    "AttrBuildOrder-v0": Case("counts", ("counts",), "build_order.yml", "UnitPolicy"),
+    "AttrBuildOrderLarge-v0": Case("counts", ("counts",), "build_order.yml", "UnitPolicy"),
+    "AttrBlocks-v0": Case("multi_step", _BLOCKS, options={"obs_type": "state"}),
+    "AttrBlocks-v0[obs_type=pixels]": Case(
+        "multi_step", _BLOCKS, options={"max_episode_steps": 40}, images=True
     ),
-    "AttrBlocksContinuous-v0": World(
+    "AttrBlocksContinuous-v0": Case(
         "multi_step", _BLOCKS, options={"obs_type": "state"}, batched=False
     ),
 }
 
-BY_STATE = [name for name, world in WORLDS.items() if not world.pictures]
-"""The worlds that need nobody's eyes."""
+BY_STATE = [name for name, case in CASES.items() if not case.images]
+"""The environments without images."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training: a learner on a world in a regime.
+    """One training: a learner in an environment and a regime.
 
     Attributes:
-        env: A key of :data:`WORLDS`.
+        env: A key of :data:`CASES`.
         algo: The learner.
-        regime: One of :data:`REGIMES`; empty for what has none, such as our agent.
+        regime: One of :data:`REGIMES`; empty for learners without one, such as our agent.
         budget: Environment steps.
-        seed: Of networks, worlds and test tasks.
+        seed: Of networks, environments and test tasks.
         goals: ``"full"``, ``"70"`` to train and test on 70% of each goal (blocks), or ``"all"``
             to test on both.
-        eyes: The npz of an agent of ``blocks.py``, for a world that is seen in pictures.
+        eyes: The npz file that ``blocks.py`` saves with an agent, for environments with images.
     """
 
     env: str
@@ -95,13 +95,13 @@ class Cell:
     eyes: Path | None = None
 
     @property
-    def world(self) -> World:
-        """Where it is trained."""
-        return WORLDS[self.env]
+    def case(self) -> Case:
+        """The environment it is trained in."""
+        return CASES[self.env]
 
     @property
     def env_id(self) -> str:
-        """The id that Gymnasium knows."""
+        """The environment's id in Gymnasium."""
         return self.env.partition("[")[0]
 
     @property
@@ -111,37 +111,37 @@ class Cell:
 
     @property
     def can_be_watched(self) -> bool:
-        """Whether it learns bit by bit; what is fitted at the end has nothing to test before."""
-        return self.algo not in NATIVE or self.world.agent_config is not None
+        """Whether it can be tested during training; a model that is fitted at the end cannot."""
+        return self.algo not in NATIVE or self.case.agent_config is not None
 
     @property
     def suffix(self) -> str:
-        """What the names of its training tasks end in."""
+        """The suffix of its training tasks' names."""
         return "_70" if self.goals == "70" else ""
 
     @property
     def tasks(self) -> list[str]:
-        """What it is evaluated on; the paper has no partial stacks."""
-        tasks = self.world.tasks
+        """The tasks of its evaluation; the paper has no partial stacks."""
+        tasks = self.case.tasks
         partial_tasks = [f"{task}_70" for task in tasks if task != "four_stack"]
         return {"full": [*tasks], "70": partial_tasks, "all": [*tasks, *partial_tasks]}[self.goals]
 
 
-def make_worlds(cell: Cell, task: str, n_envs: int, **options: Any) -> VecEnv:
-    """Worlds whose task can be changed; without a batched twin they take turns.
+def make_envs(cell: Cell, task: str, n_envs: int, **options: Any) -> VecEnv:
+    """Environments whose task can be changed; without a batched version, a ``DummyVecEnv``.
 
     Args:
-        cell: What is trained or tested in them.
+        cell: The training they are for.
         task: The first task.
-        n_envs: How many.
+        n_envs: Number of environments.
         options: Of the environment.
     """
-    options = {**cell.world.options, **options}
-    if cell.world.pictures:
-        return _eyes(cell.eyes).worlds(n_envs, task=task, **options)
-    if cell.world.batched:
+    options = {**cell.case.options, **options}
+    if cell.case.images:
+        return _eyes(cell.eyes).make_envs(n_envs, task=task, **options)
+    if cell.case.batched:
         return VectorEnvAdapter(make_task_vec(cell.env_id, n_envs, task, **options))
-    # Boxes of actions go from -1 to 1, as SB3's Gaussians want them.
+    # SB3's Gaussian policies expect actions from -1 to 1.
     symmetric = cell.algo not in NATIVE
     make = partial(_make_one, cell.env_id, task, symmetric, options)
     return DummyVecEnv([make] * n_envs)
@@ -149,7 +149,7 @@ def make_worlds(cell: Cell, task: str, n_envs: int, **options: Any) -> VecEnv:
 
 @lru_cache(1)
 def _eyes(file: Path | None) -> Beliefs:
-    assert file is not None  # the command line has asked for it
+    assert file is not None  # the command line requires it
     return Beliefs.load(file, View())
 
 
@@ -164,19 +164,19 @@ def _make_one(
 
 
 def read_settings(file: str, env_id: str) -> dict[str, Any]:
-    """What a file of ``configs/`` says about a world."""
+    """The settings of an environment in a file of ``configs/``."""
     settings: dict[str, Any] = yaml.safe_load((CONFIGS / file).read_text()).get(env_id, {})
     return settings
 
 
 def evaluate(model: Predictor, cell: Cell, task: str, *, n_tasks: int, seed: int) -> dict[str, Any]:
-    """Tasks solved with sampled and with likeliest actions; the better way counts."""
-    most = 500 if cell.world.batched else 50
-    # Pictures that no one has seen, and the truth where a detector's word decided.
-    unseen = {"split": "held_out"} if cell.world.pictures else {}
-    truth = "true_attributes" if cell.world.pictures else None
+    """Evaluate with sampled and with deterministic actions; the better result counts."""
+    most = 500 if cell.case.batched else 50
+    # Held-out images; the true attributes decide, not the detector's predictions.
+    unseen = {"split": "held_out"} if cell.case.images else {}
+    truth = "true_attributes" if cell.case.images else None
     n_envs = max(n for n in (500, 250, 100, 50, 10, 1) if n <= most and n_tasks % n == 0)
-    venv = make_worlds(cell, task, n_envs, **unseen)
+    venv = make_envs(cell, task, n_envs, **unseen)
     results = both_ways(model, venv, n_tasks=n_tasks, seed=seed, truth=truth)
     venv.close()
     best = better(results)
@@ -184,7 +184,8 @@ def evaluate(model: Predictor, cell: Cell, task: str, *, n_tasks: int, seed: int
         "n": best.n,
         "successes": best.successes,
         "extra": {
-            **{name: one.successes for name, one in results.items()},
+            "likeliest": results["deterministic"].successes,  # the key of all stored lines
+            "sampled": results["sampled"].successes,
             "mean_steps": round(float(best.n_steps.mean()), 1),
         },
     }

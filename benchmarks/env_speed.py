@@ -14,10 +14,10 @@ images of 128 pixels; the first run renders them all into the user's cache (2.9 
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import resource
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -230,4 +230,6 @@ def main(named: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("named", nargs="?", default="", help="only ids that contain this")
+    main(parser.parse_args().named)

@@ -12,14 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 from scipy.special import xlogy
 
 from gym_attrplan.attributes import FREE, AttributeSpace
+from gym_attrplan.attributes.library.minigrid import symbol_names
 from gym_attrplan.graph.plan import describe_change
-from gym_attrplan.models.questions import Question, questions_about
+from gym_attrplan.models.questions import Question, Symbols, questions_about
+from gym_attrplan.wrappers.origin import Origin
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
@@ -46,6 +49,7 @@ class Missing:
     Attributes:
         hop: The change, in words.
         question: What to ask of the state.
+        asked: The question in words.
         start: The description from which the answer matters most, in words.
         with_yes: Attempts from there that worked, and all of them, where the answer is yes.
         with_no: The same where it is no.
@@ -54,12 +58,15 @@ class Missing:
 
     Example:
         >>> question = Question("image", (2,), "has", 2.0)
-        >>> print(Missing("room=goal", question, "carrying=key", (4, 80), (60, 64), 200, 0.4))
-        room=goal, from 'carrying=key': works in 4 of 80 attempts if image has 2 in channel 2, and in 60 of 64 if not
-    """  # noqa: E501
+        >>> counts = {"with_yes": (4, 80), "with_no": (60, 64), "n": 200, "lost": 0.4}
+        >>> print(Missing("room=goal", question, "image has locked", "carrying=key", **counts))
+        room=goal, from 'carrying=key': works in 4 of 80 attempts if image has locked, and in 60 of
+        64 if not
+    """
 
     hop: str
     question: Question
+    asked: str
     start: str
     with_yes: tuple[int, int]
     with_no: tuple[int, int]
@@ -69,13 +76,18 @@ class Missing:
     def __str__(self) -> str:
         yes, no = ("{:,} of {:,}".format(*counts) for counts in (self.with_yes, self.with_no))
         return (
-            f"{self.hop}, from {self.start!r}: works in {yes} attempts if {self.question}, and in "
+            f"{self.hop}, from {self.start!r}: works in {yes} attempts if {self.asked}, and in "
             f"{no} if not"
         )
 
 
 def find_missing(
-    observations: Mapping[str, Array], reached: BoolArray, space: AttributeSpace, *, seed: int = 0
+    observations: Mapping[str, Array],
+    reached: BoolArray,
+    space: AttributeSpace,
+    *,
+    symbols: Symbols | None = None,
+    seed: int = 0,
 ) -> list[Missing]:
     """Hops on which the state tells more than the attributes, the most success lost first.
 
@@ -88,6 +100,7 @@ def find_missing(
             ``desired_goal``.
         reached: ``(n,)`` which of them worked.
         space: The attributes.
+        symbols: Words of what observations show, for the questions.
         seed: Of the halves.
     """
     starts, changes = (np.asarray(observations[key]) for key in ("achieved_goal", "desired_goal"))
@@ -107,8 +120,18 @@ def find_missing(
         yes = question.answer(some)
         gap = attempts.gap(yes, level)
         if gap >= MIN_GAP:
-            found.append(_named(space, wanted[number], question, attempts, yes, gap))
+            asked_in_words = question.describe(symbols or {})
+            found.append(
+                _named(space, wanted[number], question, asked_in_words, attempts, yes, gap)
+            )
     return sorted(found, key=lambda one: -one.lost * one.n)
+
+
+def symbols_of(trained_in: Origin | None) -> Symbols:
+    """Return the words of an environment's symbols; only MiniGrid's are known."""
+    spec = gym.registry.get(trained_in["id"]) if trained_in else None
+    known = spec is not None and str(spec.entry_point).startswith("minigrid.")
+    return symbol_names() if known else {}
 
 
 class _Attempts:
@@ -187,6 +210,7 @@ def _named(
     space: AttributeSpace,
     change: Array,
     question: Question,
+    asked: str,
     attempts: _Attempts,
     yes: BoolArray,
     gap: float,
@@ -203,6 +227,7 @@ def _named(
     return Missing(
         hop=describe_change(space, start, change),
         question=question,
+        asked=asked,
         start=space.describe(start),
         with_yes=(yes_made, n_yes),
         with_no=(no_made, n_no),

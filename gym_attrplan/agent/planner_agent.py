@@ -39,7 +39,7 @@ from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.members import as_vector, headed_for
-from gym_attrplan.agent.missing import Missing, find_missing
+from gym_attrplan.agent.missing import Missing, find_missing, symbols_of
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
@@ -510,8 +510,10 @@ class AttributePlannerAgent:
 
         The newest attempts of training are asked, with the states that they started from.
         """
-        attempts = self.attempts
-        return find_missing(attempts.observations, attempts.reached, self.attribute_space)
+        attempts, symbols = self.attempts, symbols_of(self.trained_in)
+        return find_missing(
+            attempts.observations, attempts.reached, self.attribute_space, symbols=symbols
+        )
 
     # --- acting -----------------------------------------------------------------------------
 

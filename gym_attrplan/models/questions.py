@@ -15,6 +15,8 @@ from gym_attrplan.wrappers.observation import GOAL_KEYS
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 BoolArray = npt.NDArray[np.bool_]
+Symbols = Mapping[str, Sequence[Mapping[int, str]]]
+"""Key of a part → words of the values of each of its channels."""
 
 N_THRESHOLDS = 7
 """Number of thresholds on a number, at equal shares of the observations."""
@@ -62,6 +64,16 @@ class Question:
             where = f" in channel {self.place[0]}" if self.place else ""
             return f"{self.key} has {value}{where}"
         return f"{name} {'is' if self.kind == 'is' else '>'} {value}"
+
+    def describe(self, symbols: Symbols) -> str:
+        """Return the question in the words of the symbols, as far as they have any."""
+        channels = symbols.get(self.key, ())
+        channel = self.place[-1] if self.place else 0
+        words = channels[channel] if channel < len(channels) else {}
+        if self.kind not in ("is", "has") or self.value not in words:
+            return str(self)
+        where = f"[{', '.join(map(str, self.place[:-1]))}]" if len(self.place) > 1 else ""
+        return f"{self.key}{where} {self.kind} {words[int(self.value)]}"
 
     def answer(self, observations: Arrays) -> BoolArray:
         """``(n,)`` the answers for ``{key: (n, …)}``."""

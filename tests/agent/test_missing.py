@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gym_attrplan.agent.missing import find_missing
+from gym_attrplan.agent.missing import find_missing, symbols_of
 from gym_attrplan.attributes import AttributeSpace
 
 SPACE = AttributeSpace(["lit", "open"])
@@ -63,6 +63,13 @@ def test_few_attempts_and_walks_without_a_goal_are_not_judged():
     rng = np.random.default_rng(0)
     assert find_missing(*attempts(rng, 30), SPACE) == []
     assert find_missing(*attempts(rng, 400, changes=((-1, -1),)), SPACE) == []
+
+
+def test_only_minigrids_symbols_have_words():
+    assert symbols_of({"id": "MiniGrid-DoorKey-8x8-v0", "kwargs": {}})["image"][0][4] == "door"
+    assert symbols_of({"id": "FrozenLake-v1", "kwargs": {}}) == {}
+    assert symbols_of({"id": "Nobody-v0", "kwargs": {}}) == {}
+    assert symbols_of(None) == {}
 
 
 def test_the_same_attempts_give_the_same_answer():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from gym_attrplan.attributes.library.minigrid import symbol_names
 from gym_attrplan.models.questions import Question, asked_parts, questions_about
 
 IMAGE = np.zeros((2, 3, 3, 2), np.uint8)
@@ -34,6 +35,21 @@ def test_a_question_has_an_answer_for_each_row_and_words(question, answers, word
     }
     assert question.answer(rows).tolist() == answers
     assert str(question) == words
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (Question("image", (3, 5, 0), "is", 4.0), "image[3, 5] is door"),
+        (Question("image", (0,), "has", 5.0), "image has key"),
+        (Question("image", (2,), "has", 2.0), "image has locked"),
+        (Question("image", (3, 5, 2), "is", 0.0), "image[3, 5, 2] is 0"),
+        (Question("direction", (), "is", 1.0), "direction is down"),
+        (Question("state", (1,), "above", 1.0), "state[1] > 1"),
+    ],
+)
+def test_symbols_have_the_words_of_their_environment(question, words):
+    assert question.describe(symbol_names()) == words
 
 
 def asked_about(rows):

@@ -34,6 +34,18 @@ _MAX_NAMED_DOORS = 3
 Named = dict[str, tuple[int | list[str], Reader]]
 
 
+def symbol_names() -> dict[str, tuple[dict[int, str], ...]]:
+    """Return the words of MiniGrid's symbols: objects, colours and doors in view, and directions.
+
+    Everything but a closed or locked door has state 0, so that state has no word.
+    """
+    from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT, STATE_TO_IDX
+
+    doors = {number: word for word, number in STATE_TO_IDX.items() if number}
+    directions = dict(enumerate(("right", "down", "left", "up")))
+    return {"image": (IDX_TO_OBJECT, IDX_TO_COLOR, doors), "direction": (directions,)}
+
+
 class MiniGridAttributes:
     """Attributes of a MiniGrid environment, read from its grid; for every id.
 

@@ -192,8 +192,11 @@ def steps_per_second(run: Callable[[], int], clock: Callable[[], float]) -> floa
     return n_steps / (clock() - start)
 
 
-def main(named: str = "") -> None:
-    """Time every row of the ids with this name in each turn, print the medians and keep them."""
+def main() -> None:
+    """Time every row of the ids asked for in each turn, print the medians and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("named", nargs="?", default="", help="only ids that contain this")
+    named = parser.parse_args().named
     rows = ROWS[:1] + [row for row in ROWS[1:] if named in row.id]
     runs = [RUNS[row.method](row) for row in rows]
     places = {(row.id, row.method): i for i, row in enumerate(rows)}
@@ -230,6 +233,4 @@ def main(named: str = "") -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("named", nargs="?", default="", help="only ids that contain this")
-    main(parser.parse_args().named)
+    main()

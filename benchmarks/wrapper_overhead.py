@@ -116,6 +116,8 @@ def cartpoles() -> SyncVectorEnv:
 
 
 def main() -> None:
+    """Compare, print and keep the figures."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     options = {"goal_sampler": never_met}
     sample = np.zeros(4, np.float32)
     wrapped = run_single(AttributeWrapper(CartPoleEnv(), NAMES, eight_bits, **options))
@@ -145,5 +147,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     main()

@@ -27,6 +27,16 @@ CHANGES = "changes.json"
 """The file beside the results that says since when, and why, older figures no longer count."""
 
 
+def nominal(budget: int | None) -> int | None:
+    """Return a budget to three digits: rollouts are whole, so that it may be exceeded a little.
+
+    Example:
+        >>> nominal(300_032), nominal(None)
+        (300000, None)
+    """
+    return int(float(f"{budget:.3g}")) if budget else budget
+
+
 @dataclass(frozen=True)
 class Source:
     """The place of figures in the results; None matches anything."""
@@ -39,7 +49,11 @@ class Source:
 
     def has(self, line: Line) -> bool:
         """Whether a line is from here."""
-        return all(line[key] == value for key, value in vars(self).items() if value is not None)
+        named = {key: value for key, value in vars(self).items() if value is not None}
+        budget = named.pop("budget", None)
+        if budget is not None and nominal(line["budget"]) != nominal(budget):
+            return False
+        return all(line[key] == value for key, value in named.items())
 
 
 @dataclass(frozen=True)
@@ -166,6 +180,7 @@ class Results:
     def __init__(self, lines: Iterable[Line], changes: Sequence[CodeChange] = ()) -> None:
         by_key: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
         for line in sorted(lines, key=lambda line: line["date"]):
+            line = line | {"budget": nominal(line["budget"])}
             by_key[tuple(line[key] for key in KEY)].append(line)
         self.lines = tuple(one for own in by_key.values() for one in _newest_code(own, changes))
 
@@ -200,7 +215,7 @@ class Results:
             lines = [line for line in self.select(source) if _is_figure(line)]
             if lines:
                 budgets = {line["budget"] or 0 for line in lines}
-                chosen = budget if budget in budgets else max(budgets)
+                chosen = nominal(budget) if nominal(budget) in budgets else max(budgets)
                 return Measured(tuple(one for one in lines if (one["budget"] or 0) == chosen))
         return None
 

@@ -42,10 +42,12 @@ def check_attribute_env(env: gym.Env[Any, Any], *, n_steps: int = 100, seed: int
     first = _run(env, space, n_steps, seed)
     second = _run(env, space, n_steps, seed)
     for i, (one, other) in enumerate(zip(first, second, strict=True)):
+        differing = _differing(one, other)
         _hold(
-            all(data_equivalence(a, b) for a, b in zip(one[:4], other[:4], strict=True)),
-            f"two runs with seed {seed} and equal actions differ at step {i}. Draw all randomness "
-            "from env.np_random, and keep no state in the attribute function or the goal sampler.",
+            not differing,
+            f"two runs with seed {seed} and equal actions differ at step {i} in "
+            f"{', '.join(differing)}. Draw all randomness from env.np_random, and keep no state in "
+            "the attribute function or the goal sampler.",
         )
     _check_goal_is_followed(env, space, seed, achieved=[step[0]["achieved_goal"] for step in first])
 
@@ -95,6 +97,26 @@ def _run(env: gym.Env[Any, Any], space: AttributeSpace, n_steps: int, seed: int)
             observation, info = env.reset(seed=int(rng.integers(2**31)))
     _check_batched(env, [step[0] for step in steps], [step[4] for step in steps])
     return steps
+
+
+def _differing(one: Step, other: Step) -> list[str]:
+    """Describe each part in which two steps differ."""
+    labels = "reward", "terminated", "truncated"
+    pairs = dict(zip(labels, zip(one[1:4], other[1:4], strict=True), strict=True))
+    for key, value in one[0].items():
+        pairs[f"observation[{key!r}]"] = value, other[0][key]
+    return [
+        f"{label}{_count_differing(a, b)}"
+        for label, (a, b) in pairs.items()
+        if not data_equivalence(a, b)
+    ]
+
+
+def _count_differing(a: Any, b: Any) -> str:
+    """Say how many values differ, of arrays of one shape."""
+    if not isinstance(a, np.ndarray) or np.shape(a) != np.shape(b):
+        return ""
+    return f" ({np.sum(a != b):,} of {a.size:,} values)"
 
 
 def _check_attributes(

@@ -20,7 +20,7 @@ Arrays = Mapping[str, Array]
 Observations = dict[str, Array]
 
 _FIRST_ROWS = 1_024
-_SEEN, _NEXT = "observation/", "next_observation/"
+_SEEN, _NEXT, _END = "observation/", "next_observation/", "end/"
 """Prefixes of observation keys, which keep them apart from the buffer's own columns."""
 
 
@@ -153,6 +153,7 @@ class AttemptBuffer(ObservationBuffer):
         observation_space: The flat ``Dict`` space of an attribute environment.
         capacity: Maximum number of attempts.
         max_bytes: Maximum size in bytes, which limits the number of image observations.
+        keep_ends: Whether to keep how hops ended, with the last observation.
     """
 
     def __init__(
@@ -161,9 +162,37 @@ class AttemptBuffer(ObservationBuffer):
         *,
         capacity: int = 30_000,
         max_bytes: int = 256 * 2**20,
+        keep_ends: bool = False,
     ) -> None:
-        columns = {"reached": spaces.Box(0, 1, (), np.int8)}
+        columns: dict[str, spaces.Space[Any]] = {"reached": spaces.Box(0, 1, (), np.int8)}
+        parts = observation_space.spaces if keep_ends else {}
+        self.end_keys = [key for key in parts if key != "desired_goal"]
+        if keep_ends:
+            columns |= {_END + key: parts[key] for key in self.end_keys}
+            columns |= {"n_steps": spaces.Box(1, 2**31 - 1, (), np.int32)}
+            columns |= {"over": spaces.Box(0, 1, (), np.int8)}
         super().__init__(observation_space.spaces, columns, capacity=capacity, max_bytes=max_bytes)
+
+    def add_ended(
+        self, observations: Arrays, ends: Arrays, *, reached: Array, n_steps: Array, over: Array
+    ) -> None:
+        """Add finished hops, if their ends are kept.
+
+        Args:
+            observations: Key → ``(n, …)`` at their start.
+            ends: Key → ``(n, …)`` at their end.
+            reached: ``(n,)`` whether they succeeded.
+            n_steps: ``(n,)`` their lengths.
+            over: ``(n,)`` whether the episode ended with them.
+        """
+        last = {_END + key: ends[key] for key in self.end_keys}
+        self.add_rows(observations, reached=reached, n_steps=n_steps, over=over, **last)
+
+    @property
+    def ends(self) -> Observations:
+        """Key → ``(len, …)`` rows of the last observations."""
+        rows = self.rows
+        return {key: rows[_END + key] for key in self.end_keys}
 
     @property
     def reached(self) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.actors import random_actions
 from gym_attrplan.agent.environments import attribute_space, set_everywhere
-from gym_attrplan.attributes import GoalLike
+from gym_attrplan.attributes import FREE, GoalLike
 from gym_attrplan.attributes.html_table import html_table
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidEnvironment, InvalidOption
@@ -232,6 +232,8 @@ def evaluate_tasks(
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
+    if hasattr(model, "extend"):  # an agent may have added attributes
+        venv = model.extend(venv)
     wanted = goals_to_ask(model, venv, goals, seed=seed)
     venv.seed(seed)
     ticks = iter(track(range(n_tasks), "evaluate", disable=not progress_bar))
@@ -302,7 +304,10 @@ def _known_goals(model: Any, seed: int | None) -> IntArray | None:
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(counts.n_nodes)[:_MAX_GOALS]
     vectors: IntArray = counts.index.vectors(chosen)
-    return vectors
+    if model.added is None:
+        return vectors
+    vectors[:, len(model.added.given) :] = FREE  # environments judge their own attributes
+    return np.unique(vectors, axis=0)
 
 
 def _tasks(

@@ -18,15 +18,11 @@ Observation = dict[str, npt.NDArray[Any]]
 CallbackLike = BaseCallback | list[BaseCallback] | Any | None
 
 
-def as_batch(
-    observation: Observation, space: AttributeSpace, observation_space: spaces.Dict
-) -> tuple[Observation, bool]:
+def as_batch(observation: Observation) -> tuple[Observation, bool]:
     """Convert one observation or a batch to a batch; also return whether it was a single one.
 
     Raises:
-        InvalidEnvironment: If its keys or shapes differ from those of the agent's environments, or
-            a value is not finite.
-        InvalidGoal: If a vector's length differs from the number of attributes.
+        InvalidEnvironment: If it has no attributes.
     """
     if not isinstance(observation, dict) or not {"achieved_goal", "desired_goal"} <= set(
         observation
@@ -37,14 +33,23 @@ def as_batch(
         )
     single = np.ndim(observation["achieved_goal"]) == 1
     batch = {key: np.asarray(part) for key, part in observation.items()}
-    if single:
-        batch = {key: part[None] for key, part in batch.items()}
+    return ({key: part[None] for key, part in batch.items()} if single else batch), single
+
+
+def check_batch(batch: Observation, space: AttributeSpace, observation_space: spaces.Dict) -> None:
+    """Check that an agent can read a batch.
+
+    Raises:
+        InvalidEnvironment: If its keys or shapes differ from those of the agent's environments, or
+            a value is not finite.
+        InvalidGoal: If a vector's length differs from the number of attributes.
+    """
     for key in ("achieved_goal", "desired_goal"):
         if batch[key].shape[1:] != (len(space),):
             raise InvalidGoal(
                 f"{key} holds {len(space)} values, one for each attribute: "
                 f"{', '.join(space.names[:12])}{', …' if len(space) > 12 else ''}; received shape "
-                f"{np.shape(observation[key])}."
+                f"{batch[key].shape[1:]}."
             )
     shapes = {key: part.shape[1:] for key, part in batch.items()}
     wanted = {key: part.shape for key, part in observation_space.spaces.items()}
@@ -53,7 +58,6 @@ def as_batch(
             f"the observation is of another environment than the agent's: {', '.join(found[:6])}."
         )
     check_observations(batch, observation_space, "row {} of the observation".format)
-    return batch, single
 
 
 def as_callback(callback: CallbackLike) -> BaseCallback:

@@ -120,6 +120,19 @@ class Learned:
                 agent.attribute_space, self.arrays["imagined"]
             )
         _give_weights(agent, _put_together(self.skeleton, self.tensors))
+        self.give_progress(agent)
+        for name, part in _experience(agent).items():
+            if name in self.arrays:
+                restore = _replay if name == "replay_buffer" else type(part).restore
+                restore(part, self.arrays[name])
+        _normalize(agent, self.arrays.get("normalization"))
+
+    def give_progress(self, agent: Learner) -> None:
+        """Restore the counters and the random state alone.
+
+        Raises:
+            InvalidArchive: If they are not those of such an agent.
+        """
         agent.num_timesteps = whole_number(self.progress["num_timesteps"])
         done = self.progress["steps_done"]
         agent.steps_done = {phase: whole_number(done[phase]) for phase in agent.steps_done}
@@ -129,11 +142,6 @@ class Learned:
             raise InvalidArchive("the random state is not valid: NumPy would change it.")
         for name, model in _models(agent).items():
             _set_clocks(model, self.progress["clocks"][name])
-        for name, part in _experience(agent).items():
-            if name in self.arrays:
-                restore = _replay if name == "replay_buffer" else type(part).restore
-                restore(part, self.arrays[name])
-        _normalize(agent, self.arrays.get("normalization"))
 
 
 def _counted(agent: Learner) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -14,7 +14,8 @@ from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.learners import find_algorithm
 from gym_attrplan.agent.plain import from_plain, to_plain
 from gym_attrplan.error import InvalidOption, did_you_mean
-from gym_attrplan.models.restoring import is_a
+from gym_attrplan.models.questions import Question
+from gym_attrplan.models.restoring import is_a, typed
 
 HOPS = ("changes", "neighbours")
 """Goals of hops: a change, with other attributes free, or a whole neighbouring description."""
@@ -93,6 +94,8 @@ class AgentOptions:
         low_level_kwargs: Arguments of the algorithm that hops; for an inverse model ``n_features``,
             ``inverse_arch``, ``forward_arch`` and the fields of ``FitSettings``.
         exploration_kwargs: Arguments of the PPO that explores first, with ``hops="neighbours"``.
+        questions: Name → :class:`~gym_attrplan.models.questions.Question` about the observation,
+            whose answer is a further attribute; ``refine`` adds them.
         seed: Seed of networks, actions, neighbours and environments.
         device: As in SB3.
         verbose: 1 prints the results of each phase, and the log.
@@ -117,6 +120,7 @@ class AgentOptions:
     anneal: bool = True
     low_level_kwargs: dict[str, Any] = field(default_factory=dict)
     exploration_kwargs: dict[str, Any] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
     seed: int | None = None
     device: str = "auto"
     verbose: int = 0
@@ -133,7 +137,7 @@ class AgentOptions:
         for name in given:
             if name not in names:
                 raise InvalidOption(f"no option named {name!r}. {did_you_mean(name, names)}")
-        for name in ("policy_kwargs", "low_level_kwargs", "exploration_kwargs"):
+        for name in ("policy_kwargs", "low_level_kwargs", "exploration_kwargs", "questions"):
             given[name] = dict(given.get(name) or {})
         inverse = given.get("low_level") == "inverse"
         if given.get("hops") is None:
@@ -253,7 +257,9 @@ class AgentOptions:
         Raises:
             InvalidOption: If a value is code: a schedule, a noise object, a function.
         """
-        return {one.name: to_plain(getattr(self, one.name), one.name) for one in fields(self)}
+        asked = {name: asdict(question) for name, question in self.questions.items()}
+        values = {one.name: getattr(self, one.name) for one in fields(self)} | {"questions": asked}
+        return {name: to_plain(value, name) for name, value in values.items()}
 
     @classmethod
     def from_json(
@@ -270,6 +276,7 @@ class AgentOptions:
             InvalidOption: If one is unknown or out of range.
         """
         data = {"hops": "neighbours", **data}  # the only kind of hops in older files
-        return cls.checked(
-            **{name: from_plain(one, custom_objects or {}) for name, one in data.items()}
-        )
+        given = {name: from_plain(one, custom_objects or {}) for name, one in data.items()}
+        asked = given.get("questions") or {}
+        given["questions"] = {name: typed(Question, one) for name, one in asked.items()}
+        return cls.checked(**given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from stable_baselines3.common.utils import configure_logger, get_device, set_ran
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
 
 from gym_attrplan.agent import advice, cloning, storage, supervised
+from gym_attrplan.agent.added import AddedVecEnv, AnyEnv, with_added
 from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.building import build_navigator, build_practice
@@ -32,7 +34,13 @@ from gym_attrplan.agent.environments import (
 from gym_attrplan.agent.guard import GuardedVecEnv
 from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.hop_policy import HopPolicy
-from gym_attrplan.agent.inputs import CallbackLike, Observation, as_batch, as_callback
+from gym_attrplan.agent.inputs import (
+    CallbackLike,
+    Observation,
+    as_batch,
+    as_callback,
+    check_batch,
+)
 from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.kinds import check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
@@ -44,6 +52,7 @@ from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.agent.refining import Ask, Refinement, refine
 from gym_attrplan.agent.remote.practice import (
     BATCH_STEPS,
     N_BATCHES,
@@ -54,14 +63,14 @@ from gym_attrplan.agent.remote.practice import (
 )
 from gym_attrplan.agent.remote.vec_env import Maker
 from gym_attrplan.agent.training import Training
-from gym_attrplan.attributes import FREE, GoalLike
+from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike, GoalSet
 from gym_attrplan.error import InvalidOption, shortened
 from gym_attrplan.graph import Plan, Planner, TransitionCounts
 from gym_attrplan.graph.drawing import GraphDrawing
 from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.outcomes import HopOutcomes
 from gym_attrplan.models import Examples, SuccessModel
-from gym_attrplan.models.questions import asked_parts
+from gym_attrplan.models.questions import Question, asked_parts
 from gym_attrplan.wrappers.origin import Origin
 
 if TYPE_CHECKING:
@@ -103,6 +112,7 @@ class AttributePlannerAgent:
         anneal: Whether the learning rate falls to a tenth.
         low_level_kwargs: Arguments of the algorithm that hops.
         exploration_kwargs: Arguments of the PPO that explores first.
+        questions: Questions about the observation, whose answers are further attributes.
         seed: Seed of all random draws.
         device: As in SB3.
         verbose: 1 prints results, and the log.
@@ -143,6 +153,7 @@ class AttributePlannerAgent:
         anneal: bool = True,
         low_level_kwargs: dict[str, Any] | None = None,
         exploration_kwargs: dict[str, Any] | None = None,
+        questions: Mapping[str, Question] | None = None,
         seed: int | None = None,
         device: str = "auto",
         verbose: int = 0,
@@ -174,6 +185,7 @@ class AttributePlannerAgent:
             anneal=anneal,
             low_level_kwargs=low_level_kwargs,
             exploration_kwargs=exploration_kwargs,
+            questions=questions,
             seed=seed,
             device=device,
             verbose=verbose,
@@ -200,14 +212,16 @@ class AttributePlannerAgent:
         self.env: VecEnv = venv
         if options.seed is not None:
             venv.seed(options.seed)
+        venv = self.extend(venv)
+        self.added = venv.added if isinstance(venv, AddedVecEnv) else None
         self.attribute_space = attribute_space(venv)
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.action_choices = action_choices(venv)
         self.counts = TransitionCounts(self.attribute_space)
-        kept = self.observation_space
-        kept = asked_parts(kept) if options.asks_for_changes else kept
-        self.attempts = AttemptBuffer(kept, capacity=options.n_attempts_kept)
+        changes = options.asks_for_changes
+        kept = asked_parts(self.observation_space) if changes else self.observation_space
+        self.attempts = AttemptBuffer(kept, capacity=options.n_attempts_kept, keep_ends=changes)
         self.examples = (
             ExampleBuffer(self.observation_space, self.action_space) if options.is_inverse else None
         )
@@ -231,6 +245,33 @@ class AttributePlannerAgent:
                 examples=self.examples,
                 rng=self.rng,
             )
+
+    def extend(self, env: AnyEnv) -> AnyEnv:
+        """Return environments with the attributes that the agent has added to their own."""
+        return with_added(env, self.options.questions)
+
+    def as_batch(self, observation: Observation) -> tuple[Observation, bool]:
+        """Convert an observation, or a batch, to a batch with all attributes of the agent.
+
+        Returns:
+            The batch, and whether it was a single observation.
+
+        Raises:
+            InvalidEnvironment: If the observation is not one of the agent's environments.
+            InvalidGoal: If a vector's length differs from the number of attributes.
+        """
+        batch, single = as_batch(observation)
+        if self.added is not None and self.added.are_missing(batch["achieved_goal"]):
+            batch = self.added.extend(batch)
+        check_batch(batch, self.attribute_space, self.observation_space)
+        return batch, single
+
+    def _whole(self, goal: GoalLike) -> GoalLike:
+        """Leave added attributes free in a vector of the environments' own attributes."""
+        named = isinstance(goal, str | Mapping | GoalSet)
+        if named or self.added is None or not self.added.are_missing(goal):
+            return goal
+        return self.added.extend_goals(goal)  # type: ignore[arg-type]
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -515,6 +556,85 @@ class AttributePlannerAgent:
             attempts.observations, attempts.reached, self.attribute_space, symbols=symbols
         )
 
+    def refine(
+        self,
+        n_new: int = 1,
+        total_timesteps: int | None = None,
+        *,
+        n_tasks: int = 200,
+        ask: Ask | None = None,
+        callback: CallbackLike = None,
+        progress_bar: bool = False,
+    ) -> list[Refinement]:
+        """Add attributes where hops depend on more than the attributes, and practise with them.
+
+        The questions that :meth:`find_missing` names become attributes, one after the other: their
+        answers are part of every description, hops ask for them, and goals may name them. The
+        attempts that the agent keeps are counted again with them, and training goes on. An
+        attribute that does not raise the share of solved tasks is removed again, with everything
+        learned since.
+
+        Args:
+            n_new: Maximum number of attributes to add.
+            total_timesteps: Number of steps of training for each; by default a fifth of those so
+                far, divided by ``n_new``.
+            n_tasks: Number of tasks, in the agent's own environments, before and after.
+            ask: Function from a finding to the name of the attribute, or None to leave it out; by
+                default every finding is tried, and named by its question.
+            callback: SB3 callbacks for the training.
+            progress_bar: Whether to show a progress bar.
+
+        Returns:
+            What was tried, with the tasks solved before and after, and whether it was kept.
+
+        Raises:
+            InvalidOption: If a number is below 1, hops ask for neighbours, the agent has not
+                practised, or its network cannot grow.
+            InvalidEnvironment: If the agent was loaded without an environment.
+        """
+        return refine(
+            self,
+            n_new,
+            total_timesteps,
+            n_tasks=n_tasks,
+            ask=ask,
+            learn=partial(self.learn, callback=callback, progress_bar=progress_bar),
+        )
+
+    def name_attribute(self, name: str, new_name: str) -> None:
+        """Give an added attribute another name.
+
+        Raises:
+            InvalidOption: If the agent has added no attribute of this name, or the new one is
+                taken.
+            InvalidAttributes: If goals could not read the new name.
+        """
+        questions = self.options.questions
+        if name not in questions:
+            raise InvalidOption(
+                f"the agent has added {list(questions) or 'no attributes'}; received {name!r}."
+            )
+        AttributeSpace({**attribute_space(self.env).table, new_name: 2})
+        renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
+        if len(renamed) < len(questions) or new_name in attribute_space(self.env):
+            raise InvalidOption(f"there is an attribute {new_name!r} already.")
+        self._set_up_again(self.env, renamed)
+
+    def _set_up_again(self, venv: VecEnv, questions: Mapping[str, Question] | None = None) -> None:
+        """Build the learners anew, and give them what they had learned."""
+        learned = Learned.by(self)
+        if questions is not None:
+            self.options = replace(self.options, questions=dict(questions))
+        self._set_up(venv)
+        learned.give_to(self)
+        self._navigator = None
+
+    def begin_with(self, questions: Mapping[str, Question]) -> None:
+        """Build the learners anew for other added attributes; they have learned nothing."""
+        self.options = replace(self.options, questions=dict(questions))
+        self._set_up(self.env)
+        self._navigator = None
+
     # --- acting -----------------------------------------------------------------------------
 
     def predict(
@@ -540,11 +660,11 @@ class AttributePlannerAgent:
         Returns:
             The action or actions, and the state to give to the next call.
         """
-        batch, single = as_batch(observation, self.attribute_space, self.observation_space)
+        batch, single = self.as_batch(observation)
         n = len(batch["achieved_goal"])
         begun = False if episode_start is None else episode_start
         starts = np.broadcast_to(np.asarray(begun, np.bool_), n)
-        asked = None if goal is None else self.attribute_space.goal_set(goal)
+        asked = None if goal is None else self.attribute_space.goal_set(self._whole(goal))
         if asked is not None:
             batch["desired_goal"] = headed_for(
                 asked, batch["achieved_goal"], state, starts, self.navigator.plan
@@ -568,9 +688,9 @@ class AttributePlannerAgent:
             goal: The goal, in any form that ``AttributeSpace.goal_set`` reads; by default the
                 observation's own goal.
         """
-        batch, _ = as_batch(observation, self.attribute_space, self.observation_space)
+        batch, _ = self.as_batch(observation)
         here, navigator = batch["achieved_goal"][0], self.navigator
-        wanted = batch["desired_goal"][0] if goal is None else goal
+        wanted = batch["desired_goal"][0] if goal is None else self._whole(goal)
         wanted = as_vector(self.attribute_space, wanted, here, navigator.plan)
         plan = navigator.plan(here, wanted, batch)
         if plan is None:
@@ -676,14 +796,9 @@ class AttributePlannerAgent:
             InvalidEnvironment: If they differ.
         """
         venv = as_vec_env(env, n_envs=self.options.n_envs)
-        assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
-        mine = (self.attribute_space, self.observation_space, self.action_space)
-        check_same_kind(mine, (attribute_space(venv), venv.observation_space, venv.action_space))
+        check_same_kind(_kind(self.env), _kind(venv))
         advice.warn(origin_advice(self.trained_in, origin(venv)))
-        learned = Learned.by(self)
-        self._set_up(venv)
-        learned.give_to(self)
-        self._navigator = None
+        self._set_up_again(venv)
 
     def save(self, path: str | Path, include: Collection[str] = ("attempts", "examples")) -> None:
         """Save everything learned to one zip of plain data; a crash leaves the old file intact.
@@ -730,3 +845,9 @@ class AttributePlannerAgent:
         return storage.load(
             cls, path, env, changes, custom_objects=custom_objects, max_bytes=max_bytes
         )
+
+
+def _kind(venv: VecEnv) -> tuple[AttributeSpace, spaces.Dict, spaces.Space[Any]]:
+    """Return the attributes, observations and actions of environments."""
+    assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
+    return attribute_space(venv), venv.observation_space, venv.action_space

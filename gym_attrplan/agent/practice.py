@@ -43,7 +43,7 @@ class PracticeVecEnv(HopJudge):
             cut shorter than the mean successful hop.
         settings: Shares, lengths and rewards of the segments.
         formula: Bonus of a transition in exploration.
-        attempts: Buffer of the states at the start of hops, for reports.
+        attempts: Buffer of the states at the start and at the end of hops.
         rng: Generator of segments and changes.
 
     Attributes:
@@ -109,6 +109,10 @@ class PracticeVecEnv(HopJudge):
         self.lengths.recent, self._drawer.seen = lengths.copy(), seen.copy()
         self.episode_steps = int(limit)
 
+    def see(self, descriptions: IntArray) -> None:
+        """Record values that attributes can have."""
+        self._drawer.see(descriptions)
+
     def take_tally(self) -> tuple[int, int]:
         """Return the number of finished hops and of changes made since the last call."""
         n_hops, n_made = self._tally.tolist()
@@ -160,7 +164,7 @@ class PracticeVecEnv(HopJudge):
                 last = infos[i]["terminal_observation"] if over[i] else None
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, bool(made[i]), bool(ended[i]))
-            self._count(done & ~self._explores, ends, made, ended, cut)
+            self._count(done & ~self._explores, ends, made, ended, cut, infos)
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]
             if self._attempts is not None:
@@ -196,7 +200,13 @@ class PracticeVecEnv(HopJudge):
         return bonus * self._explores
 
     def _count(
-        self, hopped: BoolArray, ends: IntArray, made: BoolArray, ended: BoolArray, cut: BoolArray
+        self,
+        hopped: BoolArray,
+        ends: IntArray,
+        made: BoolArray,
+        ended: BoolArray,
+        cut: BoolArray,
+        infos: list[Info],
     ) -> None:
         """Record the outcomes of finished hops."""
         # A hop that was cut before the usual length of hops might still have succeeded.
@@ -209,7 +219,14 @@ class PracticeVecEnv(HopJudge):
         self._count_hops(EndedHops(*(part[rows] for part in parts)))
         if self._attempts is not None:
             begun = {key: part[rows] for key, part in self._start_rows.items()}
-            self._attempts.add_rows(begun, reached=made[rows])
+            last = [infos[i]["terminal_observation"] for i in rows.tolist()]
+            self._attempts.add_ended(
+                begun,
+                {key: np.stack([one[key] for one in last]) for key in self._attempts.end_keys},
+                reached=made[rows],
+                n_steps=self._n_steps[rows],
+                over=ended[rows],
+            )
 
     def _count_hops(self, hops: EndedHops) -> None:
         starts, changes, ends, made, n_steps, over = hops

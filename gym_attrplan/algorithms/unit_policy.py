@@ -55,8 +55,8 @@ class UnitExtractor(BaseFeaturesExtractor):
         self._rest = [key for key in parts if key not in (*UNIT_KEYS, *GOAL_KEYS)]
         n_rest = sum(spaces.flatdim(parts[key]) for key in self._rest)
         n_own = cast(tuple[int, ...], parts["units"].shape)[1]
-        n_inputs = self.fusion.n_features + len(sizes) + n_rest + n_own
-        self.common = nn.Linear(n_inputs, n_features)
+        self.blocks = [*self.fusion.blocks, len(sizes), n_rest, n_own]
+        self.common = nn.Linear(sum(self.blocks), n_features)
 
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, n_features)``."""

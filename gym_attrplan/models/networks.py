@@ -35,6 +35,7 @@ class GoalFusion(nn.Module):
         self.register_buffer("_offsets", torch.as_tensor(offsets, dtype=torch.long))
         self._n_words = int(np.sum(sizes))
         self.n_features = 3 * self._n_words
+        self.blocks = [self._n_words] * 3
 
     def forward(self, achieved: torch.Tensor, desired: torch.Tensor) -> torch.Tensor:
         """``(n, n_attributes)`` twice → ``(n, 3 * sum of sizes)``."""
@@ -192,6 +193,9 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
         observation_space: The ``Dict`` space of an attribute environment.
         image_features: Number of features of each image.
 
+    Attributes:
+        blocks: Number of features of each part, one after the other.
+
     Raises:
         InvalidEnvironment: If the space has no goal keys.
     """
@@ -206,14 +210,14 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
             )
         self.fusion = GoalFusion(goal.high.astype(np.int64) + 1)
         parts: dict[str, nn.Module] = {}
-        n_features = self.fusion.n_features
+        self.blocks = list(self.fusion.blocks)
         for key, space in observation_space.spaces.items():
             if key in ("achieved_goal", "desired_goal"):
                 continue
             parts[key], size = _part_network(space, image_features)
-            n_features += size
+            self.blocks.append(size)
         self.parts = nn.ModuleDict(parts)
-        self._features_dim = n_features
+        self._features_dim = sum(self.blocks)
 
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, features_dim)``."""
@@ -247,6 +251,7 @@ class WordsExtractor(BaseFeaturesExtractor):
         self, observation_space: spaces.Dict, n_features: int = 128, *, pairs: bool = True
     ) -> None:
         super().__init__(observation_space, features_dim=n_features)
+        self.blocks = [n_features]  # more attributes need no more features
         words = observation_space.spaces.get("observation")
         goal = observation_space.spaces.get("desired_goal")
         if not isinstance(goal, spaces.Box) or not holds_words(words):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from gym_attrplan.error import InvalidOption
 from gym_attrplan.wrappers.observation import GOAL_KEYS
 
 Array = npt.NDArray[Any]
@@ -54,16 +55,40 @@ class Question:
     value: float
     other: tuple[int, ...] = ()
 
+    def check(self, space: spaces.Dict) -> None:
+        """Check that the question can be asked of observations.
+
+        Raises:
+            InvalidOption: If it cannot.
+        """
+        part = space.spaces.get(self.key)
+        shape = None if part is None or self.key in GOAL_KEYS else part.shape
+        if shape is None:
+            known = [key for key in space.spaces if key not in GOAL_KEYS]
+            raise InvalidOption(f"a question is about one of {known}; received {self.key!r}.")
+        shapes = {"is": (shape, ()), "above": (shape, ()), "apart": (shape, shape)}
+        shapes["has"] = (shape[-1:] if self.place else (), ())
+        if self.kind not in shapes:
+            raise InvalidOption(f"kind is one of {list(shapes)}; received {self.kind!r}.")
+        for place, within in zip((self.place, self.other), shapes[self.kind], strict=True):
+            if len(place) != len(within) or not all(
+                0 <= i < n for i, n in zip(place, within, strict=True)
+            ):
+                raise InvalidOption(
+                    f"{self.key!r} has shape {shape}, and {self.kind!r} asks for an index of "
+                    f"{within}; received {place}."
+                )
+
     def __str__(self) -> str:
         name = f"{self.key}[{', '.join(map(str, self.place))}]" if self.place else self.key
         value = f"{self.value:.4g}"
         if self.kind == "apart":
             other = f"{self.key}[{', '.join(map(str, self.other))}]"
-            return f"{name} - {other} > {value}"
+            return f"{name} above {other} by {value}"
         if self.kind == "has":
             where = f" in channel {self.place[0]}" if self.place else ""
             return f"{self.key} has {value}{where}"
-        return f"{name} {'is' if self.kind == 'is' else '>'} {value}"
+        return f"{name} {self.kind} {value}"
 
     def describe(self, symbols: Symbols) -> str:
         """Return the question in the words of the symbols, as far as they have any."""
@@ -108,7 +133,7 @@ def questions_about(observations: Arrays) -> Iterator[tuple[list[Question], Bool
         >>> rows = {"observation": np.array([[0.0], [1.0]] * 50, np.float32)}
         >>> [(asked, answers)] = questions_about(rows)
         >>> str(asked[0]), answers[:2, 0].tolist()
-        ('observation[0] > 0', [False, True])
+        ('observation[0] above 0', [False, True])
     """
     for key, part in observations.items():
         if key in GOAL_KEYS:

@@ -174,6 +174,8 @@ def is_a(value: Any, hint: Any) -> bool:
         return isinstance(value, dict) and all(
             is_a(key, parts[0]) and is_a(one, parts[1]) for key, one in value.items()
         )
+    if origin is tuple:  # of one type, of any length
+        return isinstance(value, tuple) and all(is_a(one, parts[0]) for one in value)
     return isinstance(value, (int, float) if hint is float else hint)
 
 

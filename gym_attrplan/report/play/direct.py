@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gym_attrplan.agent import AttributePlannerAgent
 from gym_attrplan.agent.hop_policy import HopPolicy
-from gym_attrplan.agent.inputs import Observation, as_batch
+from gym_attrplan.agent.inputs import Observation
 from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.members import nearest_member
 from gym_attrplan.agent.planner_options import PlannerOptions
@@ -39,7 +39,7 @@ class DirectPolicy:
     ) -> tuple[npt.NDArray[Any], Journey]:
         """As ``AttributePlannerAgent.predict``, for one environment."""
         agent = self._agent
-        batch, _ = as_batch(observation, agent.attribute_space, agent.observation_space)
+        batch, _ = agent.as_batch(observation)
         here = batch["achieved_goal"]
         wanted = nearest_member(agent.attribute_space.goal_set(goal), here[0])[None]
         begun = np.broadcast_to(np.asarray(episode_start, np.bool_), 1)

@@ -1,0 +1,207 @@
+"""Refining: an agent adds the attributes that its own lack, and keeps those that help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv
+
+from gym_attrplan.agent.added import AddedAttributes
+from gym_attrplan.agent.buffers import AttemptBuffer
+from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
+from gym_attrplan.agent.learned import Learned, Learner
+from gym_attrplan.agent.missing import Missing
+from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.error import InvalidOption
+from gym_attrplan.models.growing import grow_weights, input_blocks
+from gym_attrplan.models.questions import Question
+
+Ask = Callable[[Missing], str | None]
+
+SHARE = 0.2
+"""Share of the steps so far that refining takes by default."""
+
+MAX_GOALS = 200
+"""Maximum number of descriptions that the tasks before and after ask for."""
+
+
+class Refinable(Learner, Protocol):
+    """Protocol of an agent that can be refined."""
+
+    options: AgentOptions
+    env: VecEnv
+    added: AddedAttributes | None
+
+    def find_missing(self) -> list[Missing]:
+        """Return hops whose success depends on more than the attributes."""
+
+    def begin_with(self, questions: Mapping[str, Question]) -> None:
+        """Build the learners anew for other added attributes."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """An attribute that was tried.
+
+    Attributes:
+        name: The attribute.
+        missing: The finding that suggested it.
+        before: The tasks without it.
+        after: The tasks with it, after training.
+        kept: Whether more of them were solved, so that the agent has kept it.
+    """
+
+    name: str
+    missing: Missing
+    before: TaskResult
+    after: TaskResult
+
+    @property
+    def kept(self) -> bool:
+        """Whether more tasks were solved with it."""
+        return self.after.successes > self.before.successes
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name!r}: solves {self.after}, {self.before.rate:.1%} before; "
+            f"{'kept' if self.kept else 'removed again'}"
+        )
+
+
+def refine(
+    agent: Refinable,
+    n_new: int,
+    total_timesteps: int | None,
+    *,
+    n_tasks: int,
+    ask: Ask | None,
+    learn: Callable[..., Any],
+) -> list[Refinement]:
+    """Add up to ``n_new`` attributes, see :meth:`AttributePlannerAgent.refine`."""
+    check(agent, n_new, total_timesteps, n_tasks)
+    n_steps = total_timesteps or max(1, int(SHARE * agent.num_timesteps / n_new))
+    tried: list[Refinement] = []
+    refused: set[Question] = set()
+    while len(tried) < n_new:
+        found = _next(agent, refused, ask)
+        if found is None:
+            break
+        name, missing = found
+        refused.add(missing.question)
+        goals = _goals(agent)
+        before = _solve(agent, goals, n_tasks)
+        if before.rate == 1.0:
+            break
+        old, questions = Learned.by(agent), agent.options.questions
+        add_question(agent, name, missing.question)
+        learn(n_steps, reset_num_timesteps=False)
+        one = Refinement(name, missing, before, _solve(agent, goals, n_tasks))
+        tried.append(one)
+        if not one.kept:
+            agent.begin_with(questions)
+            old.give_to(agent)
+    return tried
+
+
+def check(agent: Refinable, n_new: int, total_timesteps: int | None, n_tasks: int) -> None:
+    """Check that an agent can be refined.
+
+    Raises:
+        InvalidOption: If not.
+    """
+    numbers = {"n_new": n_new, "total_timesteps": total_timesteps, "n_tasks": n_tasks}
+    for name, value in numbers.items():
+        if value is not None and value < 1:
+            raise InvalidOption(f"{name} is at least 1; received {value}.")
+    if not isinstance(agent.hops, PracticeVecEnv):
+        raise InvalidOption(
+            'an agent is refined if its hops ask for changes; this one has hops="neighbours".'
+        )
+    if not len(agent.attempts):
+        raise InvalidOption("an agent is refined after practice: call learn() first.")
+    if len(agent.hop_model):
+        raise InvalidOption(
+            "an agent that has learned from logs cannot be refined: the hops of logs are counted "
+            "with the attributes that they had."
+        )
+    input_blocks(agent.low_level.policy.features_extractor)
+
+
+def add_question(agent: Refinable, name: str, question: Question) -> None:
+    """Make an answer an attribute of the agent; what it has learned is kept."""
+    assert isinstance(agent.hops, PracticeVecEnv)  # check
+    attempts, practice = agent.attempts, agent.hops.to_arrays()
+    learned, policy = Learned.by(agent, include=()), agent.low_level.policy
+    blocks, weights = input_blocks(policy.features_extractor), policy.state_dict()
+    agent.begin_with({**agent.options.questions, name: question})
+    new = agent.low_level.policy
+    new_blocks = input_blocks(new.features_extractor)
+    new.load_state_dict(grow_weights(weights, new.state_dict(), blocks, new_blocks))
+    learned.give_progress(agent)
+    _count_again(agent, attempts, practice)
+
+
+def _count_again(agent: Refinable, attempts: AttemptBuffer, practice: dict[str, Any]) -> None:
+    """Count the kept attempts with the added attributes."""
+    assert agent.added is not None  # one was added
+    assert isinstance(agent.hops, PracticeVecEnv)  # check
+    rows, n_given = attempts.rows, len(agent.added.given)
+    begun, ends = (
+        {**part, "achieved_goal": part["achieved_goal"][:, :n_given]}
+        for part in (attempts.observations, attempts.ends)
+    )
+    wanted = begun["desired_goal"]
+    begun = agent.added.extend({**begun, "desired_goal": wanted[:, :n_given]})
+    begun["desired_goal"][:, : wanted.shape[1]] = wanted
+    ends = agent.added.extend(ends)
+    n_steps, over = rows["n_steps"], rows["over"].astype(np.bool_)
+    agent.attempts.add_ended(begun, ends, reached=attempts.reached, n_steps=n_steps, over=over)
+    starts, last = begun["achieved_goal"], ends["achieved_goal"]
+    agent.outcomes.record(
+        starts, begun["desired_goal"], last, made=attempts.reached, n_steps=n_steps, over=over
+    )
+    moved = (starts != last).any(axis=1)
+    agent.counts.record(starts[moved], last[moved])
+    agent.hops.see(np.concatenate([starts, last]))
+    agent.hops.lengths.recent = practice["lengths"]
+    agent.hops.episode_steps = int(practice["episode_steps"])
+
+
+def _next(agent: Refinable, refused: set[Question], ask: Ask | None) -> tuple[str, Missing] | None:
+    """Return the next attribute to add, and the finding; None if there is none left."""
+    known = refused | set(agent.options.questions.values())
+    for missing in agent.find_missing():
+        if missing.question in known:
+            continue
+        known.add(missing.question)
+        name = missing.asked if ask is None else ask(missing)
+        if name is not None:
+            return name, missing
+        refused.add(missing.question)
+    return None
+
+
+def _goals(agent: Refinable) -> IntArray:
+    """``(n, n_given)`` descriptions that the agent knows, in the environments' own attributes."""
+    known = agent.counts.index.vectors(np.arange(agent.counts.n_nodes))
+    n_given = len(agent.attribute_space) - len(agent.options.questions)
+    given: IntArray = np.unique(known[:, :n_given], axis=0)
+    chosen = np.random.default_rng(agent.options.seed).permutation(len(given))[:MAX_GOALS]
+    return given[chosen]
+
+
+def _solve(agent: Refinable, goals: IntArray, n_tasks: int) -> TaskResult:
+    """Try tasks in the agent's own environments: the same ones before and after."""
+    goals = goals if agent.added is None else agent.added.extend_goals(goals)
+    return evaluate_tasks(
+        agent,  # type: ignore[arg-type]
+        agent.env,
+        n_tasks=n_tasks,
+        goals=list(goals),
+        seed=agent.options.seed or 0,
+    )

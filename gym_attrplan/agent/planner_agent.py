@@ -42,7 +42,7 @@ from gym_attrplan.agent.inputs import (
     check_batch,
 )
 from gym_attrplan.agent.journey import Journey
-from gym_attrplan.agent.kinds import check_same_kind, origin_advice
+from gym_attrplan.agent.kinds import Kind, check_same_kind, origin_advice
 from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
@@ -212,6 +212,7 @@ class AttributePlannerAgent:
         self.env: VecEnv = venv
         if options.seed is not None:
             venv.seed(options.seed)
+        self.given = _kind(venv)
         venv = self.extend(venv)
         self.added = venv.added if isinstance(venv, AddedVecEnv) else None
         self.attribute_space = attribute_space(venv)
@@ -614,9 +615,9 @@ class AttributePlannerAgent:
             raise InvalidOption(
                 f"the agent has added {list(questions) or 'no attributes'}; received {name!r}."
             )
-        AttributeSpace({**attribute_space(self.env).table, new_name: 2})
+        AttributeSpace([new_name])
         renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
-        if len(renamed) < len(questions) or new_name in attribute_space(self.env):
+        if len(renamed) < len(questions) or new_name in self.given[0]:
             raise InvalidOption(f"there is an attribute {new_name!r} already.")
         self._set_up_again(self.env, renamed)
 
@@ -796,7 +797,7 @@ class AttributePlannerAgent:
             InvalidEnvironment: If they differ.
         """
         venv = as_vec_env(env, n_envs=self.options.n_envs)
-        check_same_kind(_kind(self.env), _kind(venv))
+        check_same_kind(self.given, _kind(venv))
         advice.warn(origin_advice(self.trained_in, origin(venv)))
         self._set_up_again(venv)
 
@@ -847,7 +848,7 @@ class AttributePlannerAgent:
         )
 
 
-def _kind(venv: VecEnv) -> tuple[AttributeSpace, spaces.Dict, spaces.Space[Any]]:
-    """Return the attributes, observations and actions of environments."""
+def _kind(venv: VecEnv) -> Kind:
+    """Return the spaces of environments."""
     assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
     return attribute_space(venv), venv.observation_space, venv.action_space

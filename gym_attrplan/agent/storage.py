@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from gymnasium.spaces import Dict, Space
-from stable_baselines3.common.vec_env import VecEnv
+from gymnasium.spaces import Dict
 
 import gym_attrplan
 from gym_attrplan.agent.bounds import check_buffers
-from gym_attrplan.agent.environments import EnvLike, SpacesOnly, as_vec_env, attribute_space
+from gym_attrplan.agent.environments import EnvLike, SpacesOnly, as_vec_env
+from gym_attrplan.agent.kinds import Kind
 from gym_attrplan.agent.learned import EXPERIENCE, Learned, Learner
 from gym_attrplan.agent.options import MAX_ENVS, AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions
@@ -46,8 +46,7 @@ class Savable(Learner, Protocol):
 
     options: AgentOptions
     planner_options: PlannerOptions
-    env: VecEnv
-    action_space: Space[Any]
+    given: Kind
     action_choices: int
     trained_in: Origin | None
 
@@ -89,9 +88,9 @@ def about(agent: Savable, progress: dict[str, Any]) -> bytes:
         "options": agent.options.at(_time_left(agent)).to_json(),
         "planner": asdict(agent.planner_options),
         "progress": progress,
-        "attributes": attribute_space(agent.env).table,
-        "observation_space": space_to_json(agent.env.observation_space),
-        "action_space": space_to_json(agent.action_space),
+        "attributes": agent.given[0].table,
+        "observation_space": space_to_json(agent.given[1]),
+        "action_space": space_to_json(agent.given[2]),
         "action_choices": agent.action_choices,
         "n_envs": agent.n_envs,
         "trained_in": agent.trained_in,

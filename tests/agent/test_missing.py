@@ -25,7 +25,7 @@ def test_the_hop_the_question_and_both_kinds_of_states_are_named():
     rows, reached = attempts(np.random.default_rng(0))
     (found,) = find_missing(rows, reached, SPACE)
     assert (found.hop, found.n) == ("lit", 400)
-    assert str(found.question).startswith("observation[1] > 0.5")
+    assert str(found.question).startswith("observation[1] above 0.5")
     assert found.start in ("not lit, not open", "not lit, open")
     assert found.with_yes[0] == found.with_yes[1] > 50
     assert found.with_no[0] < 0.1 * found.with_no[1]

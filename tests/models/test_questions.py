@@ -21,8 +21,12 @@ IMAGE[1, 0, 0, 1] = 4
         (Question("image", (0,), "has", 4.0), [True, False], "image has 4 in channel 0"),
         (Question("image", (1,), "has", 4.0), [False, True], "image has 4 in channel 1"),
         (Question("words", (), "has", 7.0), [False, True], "words has 7"),
-        (Question("state", (1,), "above", 0.5), [False, True], "state[1] > 0.5"),
-        (Question("state", (1,), "apart", 0.0, (0,)), [True, False], "state[1] - state[0] > 0"),
+        (Question("state", (1,), "above", 0.5), [False, True], "state[1] above 0.5"),
+        (
+            Question("state", (1,), "apart", 0.0, (0,)),
+            [True, False],
+            "state[1] above state[0] by 0",
+        ),
         (Question("place", (), "is", 3.0), [True, False], "place is 3"),
     ],
 )
@@ -45,7 +49,7 @@ def test_a_question_has_an_answer_for_each_row_and_words(question, answers, word
         (Question("image", (2,), "has", 2.0), "image has locked"),
         (Question("image", (3, 5, 2), "is", 0.0), "image[3, 5, 2] is 0"),
         (Question("direction", (), "is", 1.0), "direction is down"),
-        (Question("state", (1,), "above", 1.0), "state[1] > 1"),
+        (Question("state", (1,), "above", 1.0), "state[1] above 1"),
     ],
 )
 def test_symbols_have_the_words_of_their_environment(question, words):
@@ -64,9 +68,9 @@ def test_each_frequent_symbol_is_asked_for_at_its_place_and_anywhere():
 def test_numbers_are_asked_for_thresholds_and_differences():
     state = np.stack([np.linspace(0.0, 1.0, 80), np.zeros(80)], axis=1)
     asked = asked_about({"state": state})
-    assert [one for one in asked if one.startswith("state[1] >")] == []
-    assert len([one for one in asked if one.startswith("state[0] >")]) == 7
-    assert len([one for one in asked if one.startswith("state[1] - state[0]")]) == 7
+    assert [one for one in asked if one.startswith("state[1] above 0")] == []
+    assert len([one for one in asked if one.startswith("state[0] above 0")]) == 7
+    assert len([one for one in asked if one.startswith("state[1] above state[0]")]) == 7
 
 
 def test_answers_are_those_of_the_questions():

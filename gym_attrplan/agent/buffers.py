@@ -188,6 +188,15 @@ class AttemptBuffer(ObservationBuffer):
         last = {_END + key: ends[key] for key in self.end_keys}
         self.add_rows(observations, reached=reached, n_steps=n_steps, over=over, **last)
 
+    def restore(self, arrays: Arrays) -> None:
+        """Restore the contents; attempts of older files, without their ends, are left out.
+
+        Raises:
+            InvalidArchive: As for any buffer.
+        """
+        if not self.end_keys or "n_steps" in arrays:
+            super().restore(arrays)
+
     @property
     def ends(self) -> Observations:
         """Key → ``(len, …)`` rows of the last observations."""

@@ -330,7 +330,7 @@ def _plan(options: argparse.Namespace) -> None:
     from gym_attrplan.agent import AttributePlannerAgent
 
     agent = AttributePlannerAgent.load(options.agent)
-    env = _make(options.env, _trained_kwargs(agent, options))
+    env = agent.extend(_make(options.env, _trained_kwargs(agent, options)))
     goal = {} if options.goal is None else {"goal": options.goal}
     observation, _ = env.reset(seed=options.seed, options=goal)
     plan = agent.plan(observation)

@@ -83,6 +83,21 @@ class AddedAttributes:
         free = np.full((*goals.shape[:-1], len(self.questions)), FREE)
         return np.concatenate([goals, free], axis=-1, dtype=self.space.dtype)
 
+    def own_goals(self, goals: Array) -> Array:
+        """Return goals ``(…, n)`` for the environments, without the added attributes.
+
+        Raises:
+            InvalidGoal: If a goal wants one of them.
+        """
+        own = len(self.given)
+        if (goals[..., own:] != FREE).any():
+            raise InvalidGoal(
+                f"environments judge their own attributes, {', '.join(self.given)}; received a "
+                f"goal with one of {', '.join(self.questions)}. Ask the agent for it: "
+                "predict(observation, goal=...)."
+            )
+        return goals[..., :own].astype(self.given.dtype)
+
     def are_missing(self, vectors: Any) -> bool:
         """Return whether vectors hold the environments' own attributes alone."""
         return np.ndim(vectors) > 0 and np.shape(vectors)[-1] == len(self.given)
@@ -140,21 +155,8 @@ class AddedVecEnv(VecEnvWrapper):
         return super().env_method(method_name, *args, indices=indices, **kwargs)
 
     def _for_environments(self, name: str, value: Any) -> Any:
-        """Return goals without the added attributes.
-
-        Raises:
-            InvalidGoal: If a goal wants one of them.
-        """
-        if name != "given_goals" or value is None:
-            return value
-        own = len(self.added.given)
-        if (value[:, own:] != FREE).any():
-            raise InvalidGoal(
-                f"environments judge their own attributes, {', '.join(self.added.given)}; "
-                f"received a goal with one of {', '.join(self.added.questions)}. Ask the agent "
-                "for it: predict(observation, goal=...)."
-            )
-        return value[:, :own].astype(self.added.given.dtype)
+        """Return what an attribute of the environments is set to: goals are their own."""
+        return value if name != "given_goals" or value is None else self.added.own_goals(value)
 
 
 class AddedEnv(gym.Wrapper[Any, Any, Any, Any]):
@@ -180,7 +182,14 @@ class AddedEnv(gym.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Begin a new episode."""
+        """Begin a new episode.
+
+        Raises:
+            InvalidGoal: If ``options["goal"]`` wants an added attribute.
+        """
+        if options is not None and options.get("goal") is not None:
+            goal = self.added.own_goals(self.attribute_space.goal(options["goal"]))
+            options = {**options, "goal": goal}
         observation, info = self.env.reset(seed=seed, options=options)
         return self._extend(observation), info
 

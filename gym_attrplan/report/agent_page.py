@@ -84,6 +84,7 @@ def write_agent_report(
             "a report tries the agent out, and it was loaded without an environment: give one with "
             "env=..., or --env ENV_ID on the command line."
         )
+    venv = agent.extend(venv)
     result = evaluate_tasks(agent, venv, n_tasks=n_tasks, goals=goals, seed=seed)
     wanted = goals_to_ask(agent, venv, goals, seed=seed)
     hops, planner = HopTable.of(agent), agent.graph
@@ -180,7 +181,7 @@ def _film(
     """A video of a task whose plan is of middling length, or why there is none."""
     if env is None:
         return 'its environment draws no pictures (render_mode="rgb_array").'
-    tasks = []
+    env, tasks = agent.extend(env), []
     for i in range(seed, seed + N_SHOWN):
         goal = None if wanted is None else wanted[i % len(wanted)]
         observation, _ = env.reset(seed=i, options={} if goal is None else {"goal": goal})

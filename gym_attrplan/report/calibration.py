@@ -124,7 +124,7 @@ def try_edges(
     """
     if n_attempts < 1:
         raise InvalidOption(f"n_attempts is at least 1; received {n_attempts}.")
-    venv = agent.env if env is None else as_vec_env(env)
+    venv = agent.extend(agent.env if env is None else as_vec_env(env))
     attempts = AttemptBuffer(agent.observation_space, capacity=n_attempts)
     hops, max_hop_steps = _hops(agent, venv, attempts, np.random.default_rng(seed))
     # Changes were counted as practised, with sampled actions.
@@ -164,7 +164,7 @@ def try_plans(
     """
     if n_tasks < 1:
         raise InvalidOption(f"n_tasks is at least 1; received {n_tasks}.")
-    venv = agent.env if env is None else as_vec_env(env)
+    venv = agent.extend(agent.env if env is None else as_vec_env(env))
     venv.seed(seed)
     promised: list[FloatArray] = []
     solved: list[BoolArray] = []

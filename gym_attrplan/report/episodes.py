@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ def record_episode(
     """
     if max_frames < 2:
         raise InvalidOption(f"max_frames is at least 2; received {max_frames}.")
+    env = seen_by(model, env)
     space, moments = space_of(env), watch(model, env, goal=goal, seed=seed)
     now = next(moments)
     wanted, before = space.describe(now.observation["desired_goal"]), now.description
@@ -112,6 +113,7 @@ def watch(
         InvalidEnvironment: If the environment has no attributes or draws no pictures.
         InvalidGoal: If the goal does not belong to the attributes.
     """
+    env = seen_by(model, env)
     space_of(env)
     observation, info = env.reset(seed=seed, options={} if goal is None else {"goal": goal})
     state, start, done, n_steps = None, np.ones(1, np.bool_), False, 0
@@ -123,6 +125,13 @@ def watch(
         done, start = bool(terminated or truncated), np.zeros(1, np.bool_)
         n_steps += 1
         yield Moment(observation, state, n_steps, done, bool(info["is_success"]))
+
+
+def seen_by(model: Any, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """The environment with the attributes that an agent has added; as it is for other models."""
+    extend: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]] | None
+    extend = getattr(model, "extend", None)
+    return env if extend is None else extend(env)
 
 
 def space_of(env: gym.Env[Any, Any]) -> AttributeSpace:

@@ -17,7 +17,7 @@ from gym_attrplan.error import DependencyNotInstalled, InvalidOption
 from gym_attrplan.files import replacing
 from gym_attrplan.report.album import data_address
 from gym_attrplan.report.commentary import Commentary
-from gym_attrplan.report.episodes import picture, space_of, watch
+from gym_attrplan.report.episodes import picture, seen_by, space_of, watch
 
 Frame = npt.NDArray[np.uint8]
 Line = tuple[str, str | None]
@@ -99,6 +99,7 @@ def record_video(
         DependencyNotInstalled: If imageio, matplotlib or Pillow is missing, or imageio-ffmpeg for
             MP4.
     """
+    env = seen_by(agent, env)
     path, commentary = Path(path), Commentary(agent, space_of(env))
     _check(path, fps)
     import imageio.v2 as imageio

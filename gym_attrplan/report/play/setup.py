@@ -62,7 +62,11 @@ class Setup:
             InvalidEnvironment: If an agent was made for another kind of environment.
         """
         kwargs = dict(env_kwargs or {})
-        env = make_drawn(env_id, kwargs)
+
+        def make() -> gym.Env[Any, Any]:
+            return agent.extend(make_drawn(env_id, kwargs))
+
+        env = make()
         attributes, seen = env.get_wrapper_attr("attribute_space"), env.observation_space
         assert isinstance(seen, spaces.Dict)  # attribute environments have one
         for one in (agent, *(others or {}).values()):
@@ -72,7 +76,7 @@ class Setup:
         rivals: dict[str, Any] = {WITHOUT_PLANNING: DirectPolicy(agent)}
         planners, refused = other_planners(agent)
         rivals |= planners | (others or {})
-        return cls(agent, env_id, lambda: make_drawn(env_id, kwargs), kwargs, rivals, refused)
+        return cls(agent, env_id, make, kwargs, rivals, refused)
 
     def what_is_known(self) -> list[str]:
         """The graph in a sentence, then attributes that never changed and hops that fail."""

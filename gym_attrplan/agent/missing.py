@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
@@ -91,9 +90,10 @@ def find_missing(
 ) -> list[Missing]:
     """Hops on which the state tells more than the attributes, the most success lost first.
 
-    One half of the attempts chooses a question for each hop. The other half judges it, by how much
-    more probable the outcomes become once the answer is known; so many hops are judged that each
-    must be as much surer.
+    One half of the attempts chooses a question for each hop. The other half judges it, by a test
+    of whether answer and outcome are independent given the description (Cochran, Mantel and
+    Haenszel). The more hops are judged, the lower the probability with which each may be named by
+    chance.
 
     Args:
         observations: Key → ``(n, …)`` states that hops started from, with ``achieved_goal`` and
@@ -108,7 +108,7 @@ def find_missing(
     asked = (wanted != FREE).any(axis=1)
     judged = np.flatnonzero(asked & (np.bincount(change, minlength=len(wanted)) >= MIN_ATTEMPTS))
     chosen_from = np.random.default_rng(seed).random(len(reached)) < 0.5
-    level = 1.0 - CHANCE / max(len(judged), 1)
+    chance = CHANCE / max(len(judged), 1)
     found = []
     for number in judged.tolist():
         rows = np.flatnonzero(change == number)
@@ -118,8 +118,8 @@ def find_missing(
         if question is None:
             continue
         yes = question.answer(some)
-        gap = attempts.gap(yes, level)
-        if gap >= MIN_GAP:
+        gap = attempts.gap(yes)
+        if gap >= MIN_GAP and attempts.p_value(yes) < chance:
             asked_in_words = question.describe(symbols or {})
             found.append(
                 _named(space, wanted[number], question, asked_in_words, attempts, yes, gap)
@@ -129,8 +129,7 @@ def find_missing(
 
 def symbols_of(trained_in: Origin | None) -> Symbols:
     """Return the words of an environment's symbols; only MiniGrid's are known."""
-    spec = gym.registry.get(trained_in["id"]) if trained_in else None
-    known = spec is not None and str(spec.entry_point).startswith("minigrid.")
+    known = trained_in is not None and trained_in["id"].startswith(("MiniGrid-", "BabyAI-"))
     return symbol_names() if known else {}
 
 
@@ -169,26 +168,30 @@ class _Attempts:
                 best = float(gains.max()), asked[int(gains.argmax())]
         return best[1]
 
-    def gap(self, yes: BoolArray, level: float) -> float:
-        """How far apart probabilities with and without an answer are; 0 if that may be chance.
+    def p_value(self, yes: BoolArray) -> float:
+        """Return how probable such outcomes of the judging half are if the answer is irrelevant."""
+        rest = ~self._chooses
+        group, made, yes = self.group[rest], self.reached[rest], yes[rest]
 
-        Args:
-            yes: ``(n,)`` the answers.
-            level: How sure it must be that the other half is more probable with them.
-        """
+        def count(which: BoolArray) -> FloatArray:
+            return np.bincount(group[which], minlength=len(self.starts)).astype(np.float64)
+
+        n, n_made, n_yes, both = map(count, (np.ones_like(yes), made, yes, made & yes))
+        expected = np.divide(n_made * n_yes, n, out=np.zeros_like(n), where=n > 0)
+        spread = expected * (n - n_made) * (n - n_yes)
+        variance = np.divide(spread, n * (n - 1.0), out=np.zeros_like(n), where=n > 1).sum()
+        if not variance:
+            return 1.0
+        away = max(0.0, abs(both.sum() - expected.sum()) - 0.5)  # corrected for whole numbers
+        return float(stats.chi2.sf(away**2 / variance, df=1))
+
+    def gap(self, yes: BoolArray) -> float:
+        """Return how far apart the probabilities with and without the answer are, on average."""
         learned, rest = self._chooses, ~self._chooses
         plain = self._rates(self.group, learned, 0.5)
         cell = 2 * self.group + yes
         split = self._rates(cell, learned, np.repeat(plain, 2))
-        without, given = plain[self.group[rest]], split[cell[rest]]
-        made = self.reached[rest]
-        gains = np.where(made, np.log(given / without), np.log((1.0 - given) / (1.0 - without)))
-        if len(gains) < 2 or not gains.std():
-            return 0.0
-        z = gains.mean() / (gains.std(ddof=1) / np.sqrt(len(gains)))
-        if z < stats.norm.ppf(level):
-            return 0.0
-        return float(np.abs(given - without).mean())
+        return float(np.abs(split[cell[rest]] - plain[self.group[rest]]).mean())
 
     def _rates(self, cell: Places, rows: BoolArray, expected: float | FloatArray) -> FloatArray:
         """The share that worked in each cell, with the expected rate as a prior."""

@@ -99,7 +99,11 @@ def refine(
             break
         old, questions = Learned.by(agent), agent.options.questions
         add_question(agent, name, missing.question)
-        learn(n_steps, reset_num_timesteps=False)
+        n_before = agent.num_timesteps
+        try:
+            learn(n_steps)  # with the first learning rate, which had fallen
+        finally:
+            agent.num_timesteps += n_before
         one = Refinement(name, missing, before, _solve(agent, goals, n_tasks))
         tried.append(one)
         if not one.kept:

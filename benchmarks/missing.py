@@ -1,0 +1,295 @@
+"""Attributes are removed: what is lost without them, and what ``refine`` wins back.
+
+``python benchmarks/missing.py --envs AttrCrafting-v0 --n-removed 1 --seeds 0`` trains an agent
+without an attribute, which the seed draws, and tests it on tasks over the others. From the same
+agent go on: training without more attributes (``longer``), ``refine`` (``refined``), and ``refine``
+with a person who accepts only what was removed (``asked``), each with a fifth of the steps more.
+``--n-removed 0`` trains an agent with all attributes (``all``). Every figure is a line of suite
+``missing``. Test seeds are 0, 1, 2, with tasks from seed 10,000 on; choices were made on seeds from
+100 on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from cells import add_arguments, run_cells
+from gymnasium import spaces
+from ledger import append, read
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+
+from gym_attrplan import AttributePlannerAgent, AttributeSpace
+from gym_attrplan.agent.environments import as_vec_env, attribute_space
+from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
+from gym_attrplan.agent.missing import Missing
+from gym_attrplan.models.questions import Question
+from gym_attrplan.wrappers.observation import GOAL_KEYS
+
+MORE = 0.2
+"""Share of the steps that go on after an attribute was removed."""
+
+AGREES = 0.95
+"""Share of states of both kinds in which an answer is as the removed attribute."""
+
+N_STATES = 20_000
+"""States that a question is compared in with a removed attribute."""
+
+N_GOALS = 256
+"""Goals drawn for the tests."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An environment, how long to train in it, and which attributes tasks cannot do without.
+
+    Attributes:
+        budget: Steps of training.
+        goals: The goals of the test; None for the environment's own, over what is not removed.
+        stay: Attributes that are never removed.
+        policy: SB3's, or ours for units.
+    """
+
+    budget: int
+    goals: tuple[str, ...] | None = None
+    stay: tuple[str, ...] = ()
+    policy: str = "MultiInputPolicy"
+
+
+SUITE = {
+    "AttrSwitches-v0": Case(1_200_000),
+    "AttrCrafting-v0": Case(1_200_000),
+    "MiniGrid-DoorKey-8x8-v0": Case(500_000, ("at_goal",), ("at_goal",)),
+    "MiniGrid-KeyCorridorS3R3-v0": Case(1_000_000, ("carrying=ball",), ("carrying",)),
+    "AttrBuildOrder-v0": Case(3_000_000, policy="UnitPolicy"),
+}
+
+
+class Without(VecEnvWrapper):
+    """Environments of which some attributes are removed; their goals leave them free.
+
+    Args:
+        venv: The environments.
+        removed: The attributes.
+    """
+
+    def __init__(self, venv: VecEnv, removed: Sequence[str]) -> None:
+        self.whole = attribute_space(venv)
+        table = {name: size for name, size in self.whole.table.items() if name not in removed}
+        self.attribute_space = AttributeSpace(table)
+        self.columns = np.array([self.whole.names.index(name) for name in table])
+        self.states: list[tuple[dict[str, Any], npt.NDArray[Any]]] = []
+        assert isinstance(venv.observation_space, spaces.Dict)
+        goals = dict.fromkeys(GOAL_KEYS, self.attribute_space.box)
+        super().__init__(venv, spaces.Dict({**venv.observation_space.spaces, **goals}))
+
+    def reset(self) -> Any:
+        """Begin new episodes."""
+        return self._cut(self.venv.reset())
+
+    def step_wait(self) -> Any:
+        """Step, and keep some states with what was removed."""
+        seen, rewards, over, infos = self.venv.step_wait()
+        infos = list(infos)
+        for i in np.flatnonzero(over).tolist():
+            last = self._cut(infos[i]["terminal_observation"])
+            infos[i] = {**infos[i], "terminal_observation": last}
+        if len(self.states) * self.num_envs < N_STATES:
+            self.states.append((self._cut(seen), seen["achieved_goal"].copy()))
+        return self._cut(seen), rewards, over, infos
+
+    def _cut(self, observations: Any) -> dict[str, Any]:
+        cut = {key: observations[key][..., self.columns] for key in GOAL_KEYS}
+        return {**observations, **cut}
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of the environments, or what is left of their attributes."""
+        if attr_name == "attribute_space":
+            return [self.attribute_space for _ in self._get_indices(indices)]
+        return super().get_attr(attr_name, indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the environments."""
+        super().set_attr(attr_name, self._whole_goals(attr_name, value), indices)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        """Call a method of the environments."""
+        if method_name == "set_wrapper_attr":
+            args = (args[0], self._whole_goals(*args))
+        return super().env_method(method_name, *args, indices=indices, **kwargs)
+
+    def _whole_goals(self, name: str, value: Any) -> Any:
+        if name != "given_goals" or value is None:
+            return value
+        goals = np.full((len(value), len(self.whole)), -1, self.whole.dtype)
+        goals[:, self.columns] = value
+        return goals
+
+    def agreement(self, question: Question) -> float:
+        """How well an answer tells some value of a removed attribute, from 0.5 to 1.
+
+        It is the mean share of right answers among states that have the value and those that have
+        not.
+        """
+        rows, whole = zip(*self.states, strict=True)
+        told = question.answer({question.key: np.concatenate([row[question.key] for row in rows])})
+        columns = np.setdiff1d(np.arange(len(self.whole)), self.columns)
+        best = 0.5
+        for column in np.concatenate(whole)[:, columns].T:
+            for value in np.unique(column):
+                has = column == value
+                if has.any() and not has.all():
+                    right = (told[has].mean() + 1.0 - told[~has].mean()) / 2.0
+                    best = max(best, right, 1.0 - right)
+        return float(best)
+
+
+def draw_removed(env_id: str, k: int, seed: int) -> tuple[str, ...]:
+    """The attributes that a seed removes."""
+    names = attribute_space(as_vec_env(env_id, n_envs=1)).names
+    free = [name for name in names if name not in SUITE[env_id].stay]
+    chosen = np.random.default_rng(seed).permutation(len(free))[: min(k, len(names) - 1)]
+    return tuple(free[i] for i in sorted(chosen))
+
+
+def make_envs(env_id: str, removed: Sequence[str], n_envs: int | None = None) -> Without:
+    """The environments without the removed attributes."""
+    return Without(as_vec_env(env_id, n_envs=n_envs), removed)
+
+
+def goals_of(env_id: str, venv: Without, seed: int) -> list[Any]:
+    """The goals of the test, over what is not removed."""
+    fixed = SUITE[env_id].goals
+    if fixed is not None:
+        return list(fixed)
+    drawn = as_vec_env(env_id, n_envs=N_GOALS)
+    drawn.seed(seed)
+    observations: Any = drawn.reset()
+    goals = observations["desired_goal"][:, venv.columns]
+    return [
+        {
+            name: int(value)
+            for name, value in zip(venv.attribute_space, goal, strict=True)
+            if value >= 0
+        }
+        for goal in np.unique(goals[(goals >= 0).any(axis=1)], axis=0)
+    ]
+
+
+def test(
+    agent: AttributePlannerAgent, env_id: str, venv: Without, n_tasks: int, seed: int
+) -> TaskResult:
+    """Test an agent."""
+    goals = goals_of(env_id, venv, 10_000 + seed)
+    return evaluate_tasks(agent, venv, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
+
+
+def run(env_id: str, k: int, seed: int, n_tasks: int, budget: int | None) -> None:
+    """Train without some attributes, go on in three ways, and append the figures."""
+    torch.set_num_threads(1)
+    case = SUITE[env_id]
+    budget = budget or case.budget
+    removed = draw_removed(env_id, k, seed)
+    tests = make_envs(env_id, removed, n_envs=20)
+
+    def note(method: str, agent: AttributePlannerAgent, **extra: Any) -> None:
+        result = test(agent, env_id, tests, n_tasks, seed)
+        append(
+            "missing",
+            env=env_id,
+            task=f"{k} removed",
+            method=method,
+            budget=budget,
+            seed=seed,
+            n=result.n,
+            successes=result.successes,
+            extra={"removed": removed, **extra},
+        )
+        print(f"{env_id} without {removed} seed {seed} {method}: {result} {extra}", flush=True)
+
+    start = time.perf_counter()
+    agent = AttributePlannerAgent(
+        case.policy, make_envs(env_id, removed), seed=seed, device="cpu"
+    ).learn(budget)
+    seconds = round(time.perf_counter() - start, 1)
+    if not k:
+        note("all", agent, train_seconds=seconds)
+        return
+    test(agent, env_id, tests, n_tasks, seed)  # so that the states are there to compare in
+    first = [round(tests.agreement(one.question), 3) for one in agent.find_missing()[:5]]
+    note("without", agent, train_seconds=seconds, agreements=first)
+    more = int(MORE * budget)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "agent.zip"
+        agent.save(file)
+
+        def again() -> AttributePlannerAgent:
+            return AttributePlannerAgent.load(file, env=make_envs(env_id, removed))
+
+        def is_removed(missing: Missing) -> str | None:
+            return missing.asked if tests.agreement(missing.question) >= AGREES else None
+
+        note("longer", again().learn(more, reset_num_timesteps=False))
+        for method, ask in (("refined", None), ("asked", is_removed)):
+            one = again()
+            tried = one.refine(k, more // k, ask=ask)
+            note(
+                method,
+                one,
+                tried=[
+                    [str(each), round(tests.agreement(each.missing.question), 3)] for each in tried
+                ],
+                steps=one.num_timesteps - agent.num_timesteps,
+            )
+
+
+def print_table() -> None:
+    """Percent of the tasks solved, all seeds together."""
+    lines = read("missing")
+    for env_id in SUITE:
+        for k in (0, 1, 2, 4):
+            rows = [row for row in lines if (row["env"], row["task"]) == (env_id, f"{k} removed")]
+            solved = {}
+            for method in ("all", "without", "longer", "refined", "asked"):
+                same = [row for row in rows if row["method"] == method]
+                if same:
+                    n = sum(row["n"] for row in same)
+                    solved[method] = 100.0 * sum(row["successes"] for row in same) / n
+            if solved:
+                figures = "  ".join(f"{name} {rate:5.1f}" for name, rate in solved.items())
+                print(f"{env_id:30} {k} removed  {figures}")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--envs", nargs="+", default=list(SUITE), choices=list(SUITE))
+    parser.add_argument("--n-removed", nargs="+", type=int, default=[0, 1, 2, 4])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--n-tasks", type=int, default=200)
+    parser.add_argument("--total-timesteps", type=int, help="instead of the suite's")
+    parser.add_argument("--table", action="store_true", help="only print what is in the ledger")
+    add_arguments(parser, jobs=1)
+    options = parser.parse_args()
+    if not options.table:
+        how = options.n_tasks, options.total_timesteps
+        cells = [
+            (env_id, k, seed, *how)
+            for env_id in options.envs
+            for k in options.n_removed
+            for seed in options.seeds
+        ]
+        run_cells(run, cells, options)
+    print_table()
+
+
+if __name__ == "__main__":
+    main()

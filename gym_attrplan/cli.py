@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_agent_commands(commands)
     _add_play_command(commands)
     _add_report_command(commands)
+    _add_refine_command(commands)
     for name, run, words in (
         ("check", _check, "hold an attribute environment to its contract"),
         ("attributes", _attributes, "list an environment's attributes"),
@@ -149,6 +152,27 @@ def _add_report_command(commands: Any) -> None:
     )
     _add_goal_argument(report)
     report.set_defaults(run=_report)
+
+
+def _add_refine_command(commands: Any) -> None:
+    refine = commands.add_parser("refine", help="add the attributes that an agent's own lack")
+    refine.add_argument("agent", type=Path, metavar="AGENT.zip", help="what train saved")
+    _add_env_arguments(refine, needed=False)
+    refine.add_argument(
+        "--n-new", type=_at_least(1), default=1, help="attributes to add at most; default: 1"
+    )
+    refine.add_argument(
+        "--total-timesteps",
+        type=_at_least(1),
+        help="steps of training for each; default: a fifth of those so far, for all together",
+    )
+    refine.add_argument("--n-tasks", type=_at_least(1), default=200, help="default: 200")
+    refine.add_argument(
+        "--ask", action="store_true", help="show each finding, and ask for a name or none"
+    )
+    refine.add_argument("--save", type=Path, metavar="ZIP", help="default: AGENT.zip itself")
+    refine.add_argument("--no-progress", action="store_true", help="show no bar")
+    refine.set_defaults(run=_refine)
 
 
 def _add_env_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -433,6 +457,47 @@ def _report(options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     print(f"wrote {page}")
+
+
+def _refine(options: argparse.Namespace) -> None:
+    from gym_attrplan.agent.environments import as_vec_env
+    from gym_attrplan.agent.storage import check_target
+
+    target = check_target(options.save or options.agent)
+    agent, kwargs = _load_where_trained(options.agent, options)
+    agent.set_env(as_vec_env(options.env, n_envs=agent.options.n_envs, env_kwargs=kwargs))
+    tried = agent.refine(
+        options.n_new,
+        options.total_timesteps,
+        n_tasks=options.n_tasks,
+        ask=partial(_ask, folder=target.parent) if options.ask else None,
+        progress_bar=not options.no_progress,
+    )
+    for one in tried:
+        print(one)
+    if not any(one.kept for one in tried):
+        print("no attribute was added")
+        return
+    agent.save(target)
+    print(f"saved {target}")
+
+
+def _ask(missing: Any, *, folder: Path) -> str | None:
+    """Show a finding, with a picture of its states, and return the name that is typed."""
+    from gym_attrplan.report.album import save_picture
+    from gym_attrplan.report.states import draw_states
+
+    print(missing)
+    ax = draw_states(missing)
+    if ax is not None:
+        file = folder / f"missing-{re.sub(r'[^a-z0-9]+', '-', missing.asked.lower())}.png"
+        save_picture(ax, file, title=str(missing))
+        print(f"states of both kinds: {file}")
+    try:
+        name = input(f"name for {missing.asked!r}, or nothing to leave it out: ").strip()
+    except EOFError:
+        return None
+    return name or None
 
 
 def _make(env_id: str, kwargs: dict[str, Any] | None) -> gym.Env[Any, Any]:

@@ -205,8 +205,11 @@ class AddedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
 def with_added(env: AnyEnv, questions: Mapping[str, Question]) -> AnyEnv:
     """Add the answers to the attributes of environments, unless they have them."""
-    if isinstance(env, VecEnv):
-        known = attribute_space(env)
-        return env if set(questions) <= set(known) else AddedVecEnv(env, questions)
-    known = env.get_wrapper_attr("attribute_space")
-    return env if set(questions) <= set(known) else AddedEnv(env, questions)
+    layer: Any = env
+    while isinstance(layer, VecEnvWrapper | gym.Wrapper):
+        if isinstance(layer, AddedVecEnv | AddedEnv):
+            return env
+        layer = layer.venv if isinstance(layer, VecEnvWrapper) else layer.env
+    if not questions:
+        return env
+    return AddedVecEnv(env, questions) if isinstance(env, VecEnv) else AddedEnv(env, questions)

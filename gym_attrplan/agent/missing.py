@@ -9,7 +9,7 @@ names the hop and the question.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,9 @@ MIN_ATTEMPTS = 40
 MIN_GAP = 0.05
 """Minimum mean difference between the probabilities with and without the question."""
 
+N_STATES = 4
+"""Number of states of each kind that a finding shows."""
+
 _PRIOR = 2.0
 """Number of attempts that the description's own rate weighs in the rate of an answer."""
 
@@ -54,6 +57,7 @@ class Missing:
         with_no: The same where it is no.
         n: Number of attempts at the hop, from all descriptions.
         lost: Mean difference, over these, between the probability with and without the answer.
+        states: Some of the states where the answer is yes, and some where it is no: key → rows.
 
     Example:
         >>> question = Question("image", (2,), "has", 2.0)
@@ -71,6 +75,9 @@ class Missing:
     with_no: tuple[int, int]
     n: int
     lost: float
+    states: tuple[Mapping[str, Array], Mapping[str, Array]] = field(
+        default=({}, {}), repr=False, compare=False
+    )
 
     def __str__(self) -> str:
         yes, no = ("{:,} of {:,}".format(*counts) for counts in (self.with_yes, self.with_no))
@@ -120,10 +127,8 @@ def find_missing(
         yes = question.answer(some)
         gap = attempts.gap(yes)
         if gap >= MIN_GAP and attempts.p_value(yes) < chance:
-            asked_in_words = question.describe(symbols or {})
-            found.append(
-                _named(space, wanted[number], question, asked_in_words, attempts, yes, gap)
-            )
+            words = question.describe(symbols or {})
+            found.append(_named(space, some, question, words, attempts, yes, gap))
     return sorted(found, key=lambda one: -one.lost * one.n)
 
 
@@ -211,7 +216,7 @@ def _log_likelihood(n: FloatArray, made: FloatArray) -> FloatArray:
 
 def _named(
     space: AttributeSpace,
-    change: Array,
+    observations: Mapping[str, Array],
     question: Question,
     asked: str,
     attempts: _Attempts,
@@ -227,8 +232,10 @@ def _named(
     first = int(weight.argmax())
     start = attempts.starts[first]
     (no_made, yes_made), (n_no, n_yes) = made[first].tolist(), n[first].tolist()
+    shown = [np.flatnonzero(cell == 2 * first + answer)[:N_STATES] for answer in (1, 0)]
+    some, others = ({key: part[rows] for key, part in observations.items()} for rows in shown)
     return Missing(
-        hop=describe_change(space, start, change),
+        hop=describe_change(space, start, observations["desired_goal"][0]),
         question=question,
         asked=asked,
         start=space.describe(start),
@@ -236,4 +243,5 @@ def _named(
         with_no=(no_made, n_no),
         n=len(yes),
         lost=gap,
+        states=(some, others),
     )

@@ -52,7 +52,7 @@ from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.refining import Ask, Refinement, refine
+from gym_attrplan.agent.refining import Ask, Refinement, check_name, refine
 from gym_attrplan.agent.remote.practice import (
     BATCH_STEPS,
     N_BATCHES,
@@ -63,7 +63,7 @@ from gym_attrplan.agent.remote.practice import (
 )
 from gym_attrplan.agent.remote.vec_env import Maker
 from gym_attrplan.agent.training import Training
-from gym_attrplan.attributes import FREE, AttributeSpace, GoalLike, GoalSet
+from gym_attrplan.attributes import FREE, GoalLike, GoalSet
 from gym_attrplan.error import InvalidOption, shortened
 from gym_attrplan.graph import Plan, Planner, TransitionCounts
 from gym_attrplan.graph.drawing import GraphDrawing
@@ -615,10 +615,8 @@ class AttributePlannerAgent:
             raise InvalidOption(
                 f"the agent has added {list(questions) or 'no attributes'}; received {name!r}."
             )
-        AttributeSpace([new_name])
+        check_name(self, new_name)
         renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
-        if len(renamed) < len(questions) or new_name in self.given[0]:
-            raise InvalidOption(f"there is an attribute {new_name!r} already.")
         self._set_up_again(self.env, renamed)
 
     def _set_up_again(self, venv: VecEnv, questions: Mapping[str, Question] | None = None) -> None:

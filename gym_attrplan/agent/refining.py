@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from gym_attrplan.agent.learned import Learned, Learner
 from gym_attrplan.agent.missing import Missing
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.models.growing import grow_weights, input_blocks
@@ -133,7 +135,7 @@ def check(agent: Refinable, n_new: int, total_timesteps: int | None, n_tasks: in
             "an agent that has learned from logs cannot be refined: the hops of logs are counted "
             "with the attributes that they had."
         )
-    input_blocks(agent.low_level.policy.features_extractor)
+    input_blocks(agent.low_level.policy)
 
 
 def add_question(agent: Refinable, name: str, question: Question) -> None:
@@ -141,10 +143,10 @@ def add_question(agent: Refinable, name: str, question: Question) -> None:
     assert isinstance(agent.hops, PracticeVecEnv)  # check
     attempts, practice = agent.attempts, agent.hops.to_arrays()
     learned, policy = Learned.by(agent, include=()), agent.low_level.policy
-    blocks, weights = input_blocks(policy.features_extractor), policy.state_dict()
+    blocks, weights = input_blocks(policy), policy.state_dict()
     agent.begin_with({**agent.options.questions, name: question})
     new = agent.low_level.policy
-    new_blocks = input_blocks(new.features_extractor)
+    new_blocks = input_blocks(new)
     new.load_state_dict(grow_weights(weights, new.state_dict(), blocks, new_blocks))
     learned.give_progress(agent)
     _count_again(agent, attempts, practice)
@@ -183,11 +185,31 @@ def _next(agent: Refinable, refused: set[Question], ask: Ask | None) -> tuple[st
         if missing.question in known:
             continue
         known.add(missing.question)
-        name = missing.asked if ask is None else ask(missing)
+        name = _free_name(agent, missing.asked) if ask is None else ask(missing)
         if name is not None:
+            check_name(agent, name)
             return name, missing
         refused.add(missing.question)
     return None
+
+
+def check_name(agent: Refinable, name: str) -> None:
+    """Check that an attribute can be added under a name.
+
+    Raises:
+        InvalidAttributes: If goals could not read it.
+        InvalidOption: If it is taken.
+    """
+    AttributeSpace([name])
+    if name in agent.attribute_space:
+        raise InvalidOption(f"there is an attribute {name!r} already.")
+
+
+def _free_name(agent: Refinable, words: str) -> str:
+    """Return the words, with a number if they are taken."""
+    numbered = (f"{words} ({i})" for i in itertools.count(2))
+    names = itertools.chain([words], numbered)
+    return next(name for name in names if name not in agent.attribute_space)
 
 
 def _goals(agent: Refinable) -> IntArray:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import nn
 
 from gym_attrplan.error import InvalidOption
 
@@ -89,16 +90,18 @@ def _grow_columns(
     return grown
 
 
-def input_blocks(extractor: Any) -> list[int]:
-    """Return the sizes of the blocks of features, in which attributes come last.
+def input_blocks(policy: nn.Module) -> list[int]:
+    """Return the sizes of the blocks of a policy's features, in which attributes come last.
 
     Raises:
-        InvalidOption: If the extractor is none of this library.
+        InvalidOption: If its features extractor is none of this library.
     """
-    blocks = getattr(extractor, "blocks", None)
+    found = [one for one in policy.modules() if isinstance(one, BaseFeaturesExtractor)]
+    blocks: list[int] | None = getattr(found[0], "blocks", None) if found else None
     if blocks is None:
+        names = sorted({type(one).__name__ for one in found})
         raise InvalidOption(
-            f"a network grows if its features extractor is one of this library's; this one is "
-            f"{type(extractor).__name__}. Train an agent without features_extractor_class."
+            "a network grows if its features extractor is one of this library's; received "
+            f"{', '.join(names) or 'none'}. Train an agent without features_extractor_class."
         )
-    return list(blocks)
+    return blocks

@@ -6,13 +6,18 @@ import re
 import sys
 
 import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from testing_env import GenericTestEnv, three_bits
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
+from gym_attrplan.agent import refining
+from gym_attrplan.agent.evaluation import TaskResult
+from gym_attrplan.agent.missing import Missing
 from gym_attrplan.cli import main
+from gym_attrplan.models.questions import Question
 
 
 class Impure(AttributeWrapper):
@@ -271,3 +276,41 @@ def test_train_says_before_training_that_it_cannot_save(tmp_path, monkeypatch, c
     train = ["train", "--env", "FrozenLake-v1", "--total-timesteps", "100", "--no-progress"]
     assert main([*train, "--save", str(tmp_path / name)]) == 1
     assert str(tmp_path / name) in capsys.readouterr().err
+
+
+def lacking(monkeypatch, *shares):
+    """An agent finds that wood lies about, and solves these shares of ten tasks."""
+    question = Question("observation", (0,), "is", 0.0)
+    finding = Missing("axe", question, "no wood about", "stone", (9, 9), (0, 9), n=18, lost=0.5)
+    monkeypatch.setattr(AttributePlannerAgent, "find_missing", lambda self: [finding])
+    solved = iter(TaskResult(np.arange(10) < 10 * share, np.ones(10, int)) for share in shares)
+    monkeypatch.setattr(refining, "_solve", lambda *arguments: next(solved))
+
+
+def test_refine_adds_an_attribute_and_saves_the_agent(saved, tmp_path, capsys, monkeypatch):
+    lacking(monkeypatch, 0.2, 0.4)
+    target = tmp_path / "refined.zip"
+    arguments = ["refine", str(saved), "--total-timesteps", "64", "--no-progress", "--save"]
+    assert main([*arguments, str(target)]) == 0
+    printed = capsys.readouterr().out
+    assert "'no wood about': solves 40.0% of 10 tasks" in printed
+    assert f"saved {target}" in printed
+    assert "no wood about" in AttributePlannerAgent.load(target).attribute_space
+    assert "no wood about" not in AttributePlannerAgent.load(saved).attribute_space
+    evaluate = ["evaluate", "--env", "AttrCrafting-v0", "--agent", str(target), "--n-tasks", "20"]
+    assert main(evaluate) == 0
+    assert main(["plan", "--env", "AttrCrafting-v0", "--agent", str(target)]) == 0
+
+
+def test_refine_asks_for_names_and_takes_no_for_an_answer(saved, tmp_path, capsys, monkeypatch):
+    lacking(monkeypatch)
+    monkeypatch.setattr("builtins.input", lambda prompt: "")
+    target = tmp_path / "refined.zip"
+    assert main(["refine", str(saved), "--ask", "--save", str(target)]) == 0
+    printed = capsys.readouterr().out
+    assert "axe, from 'stone': works in 9 of 9 attempts if no wood about" in printed
+    assert "no attribute was added" in printed
+    assert not target.exists()
+    monkeypatch.setattr("builtins.input", lambda prompt: "a=b")
+    assert main(["refine", str(saved), "--ask", "--save", str(target)]) == 1
+    assert "an attribute name may not hold '='" in capsys.readouterr().err

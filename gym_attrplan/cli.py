@@ -166,7 +166,7 @@ def _add_refine_command(commands: Any) -> None:
         type=_at_least(1),
         help="steps of training for each; default: a fifth of those so far, for all together",
     )
-    refine.add_argument("--n-tasks", type=_at_least(1), default=200, help="default: 200")
+    refine.add_argument("--n-tasks", type=_at_least(1), default=400, help="default: 400")
     refine.add_argument(
         "--ask", action="store_true", help="show each finding, and ask for a name or none"
     )

@@ -57,7 +57,7 @@ class Missing:
         with_no: The same where it is no.
         n: Number of attempts at the hop, from all descriptions.
         lost: Mean difference, over these, between the probability with and without the answer.
-        states: Some of the states where the answer is yes, and some where it is no: key → rows.
+        shown: Some of the states where the answer is yes, and some where it is no: key → rows.
 
     Example:
         >>> question = Question("image", (2,), "has", 2.0)
@@ -75,7 +75,7 @@ class Missing:
     with_no: tuple[int, int]
     n: int
     lost: float
-    states: tuple[Mapping[str, Array], Mapping[str, Array]] = field(
+    shown: tuple[Mapping[str, Array], Mapping[str, Array]] = field(
         default=({}, {}), repr=False, compare=False
     )
 
@@ -232,8 +232,8 @@ def _named(
     first = int(weight.argmax())
     start = attempts.starts[first]
     (no_made, yes_made), (n_no, n_yes) = made[first].tolist(), n[first].tolist()
-    shown = [np.flatnonzero(cell == 2 * first + answer)[:N_STATES] for answer in (1, 0)]
-    some, others = ({key: part[rows] for key, part in observations.items()} for rows in shown)
+    kinds = [np.flatnonzero(cell == 2 * first + answer)[:N_STATES] for answer in (1, 0)]
+    some, others = ({key: part[rows] for key, part in observations.items()} for rows in kinds)
     return Missing(
         hop=describe_change(space, start, observations["desired_goal"][0]),
         question=question,
@@ -243,5 +243,5 @@ def _named(
         with_no=(no_made, n_no),
         n=len(yes),
         lost=gap,
-        states=(some, others),
+        shown=(some, others),
     )

@@ -562,7 +562,7 @@ class AttributePlannerAgent:
         n_new: int = 1,
         total_timesteps: int | None = None,
         *,
-        n_tasks: int = 200,
+        n_tasks: int = 400,
         ask: Ask | None = None,
         callback: CallbackLike = None,
         progress_bar: bool = False,

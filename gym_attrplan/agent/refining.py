@@ -13,11 +13,12 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan.agent.added import AddedAttributes
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
+from gym_attrplan.agent.kinds import Kind
 from gym_attrplan.agent.learned import Learned, Learner
 from gym_attrplan.agent.missing import Missing
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.attributes import AttributeSpace
+from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.error import InvalidOption
 from gym_attrplan.models.growing import grow_weights, input_blocks
@@ -28,15 +29,13 @@ Ask = Callable[[Missing], str | None]
 SHARE = 0.2
 """Share of the steps so far that refining takes by default."""
 
-MAX_GOALS = 200
-"""Maximum number of descriptions that the tasks before and after ask for."""
-
 
 class Refinable(Learner, Protocol):
     """Protocol of an agent that can be refined."""
 
     options: AgentOptions
     env: VecEnv
+    given: Kind
     added: AddedAttributes | None
 
     def find_missing(self) -> list[Missing]:
@@ -55,7 +54,6 @@ class Refinement:
         missing: The finding that suggested it.
         before: The tasks without it.
         after: The tasks with it, after training.
-        kept: Whether more of them were solved, so that the agent has kept it.
     """
 
     name: str
@@ -213,12 +211,17 @@ def _free_name(agent: Refinable, words: str) -> str:
 
 
 def _goals(agent: Refinable) -> IntArray:
-    """``(n, n_given)`` descriptions that the agent knows, in the environments' own attributes."""
-    known = agent.counts.index.vectors(np.arange(agent.counts.n_nodes))
-    n_given = len(agent.attribute_space) - len(agent.options.questions)
-    given: IntArray = np.unique(known[:, :n_given], axis=0)
-    chosen = np.random.default_rng(agent.options.seed).permutation(len(given))[:MAX_GOALS]
-    return given[chosen]
+    """``(n, n_given)`` a goal for each value of the environments' attributes that hops led to."""
+    n_given = len(agent.given[0])
+    starts, ends = (
+        part["achieved_goal"][:, :n_given]
+        for part in (agent.attempts.observations, agent.attempts.ends)
+    )
+    attempt, column = np.nonzero(starts != ends)
+    changes = np.unique(np.stack([column, ends[attempt, column]], axis=1), axis=0)
+    goals = np.full((len(changes), n_given), FREE, ends.dtype)
+    goals[np.arange(len(changes)), changes[:, 0]] = changes[:, 1]
+    return goals
 
 
 def _solve(agent: Refinable, goals: IntArray, n_tasks: int) -> TaskResult:

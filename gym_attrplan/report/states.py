@@ -28,7 +28,7 @@ def draw_states(missing: Missing) -> Axes | None:
         DependencyNotInstalled: If matplotlib is missing.
     """
     frames, titles = [], []
-    for states, answer in zip(missing.states, ("yes", "no"), strict=True):
+    for states, answer in zip(missing.shown, ("yes", "no"), strict=True):
         views = views_of(states)
         frames += views
         titles += [answer] * len(views)

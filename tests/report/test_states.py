@@ -14,7 +14,7 @@ from gym_attrplan.report.states import draw_states, views_of
 def finding(yes, no):
     question = Question("image", (0,), "has", 4.0)
     counts = {"with_yes": (9, 9), "with_no": (0, 9), "n": 18, "lost": 0.5}
-    return Missing("room=goal", question, "image has door", "key", **counts, states=(yes, no))
+    return Missing("room=goal", question, "image has door", "key", **counts, shown=(yes, no))
 
 
 def views(n, content="wall"):

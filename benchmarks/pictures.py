@@ -5,6 +5,8 @@
 rival, such as the A2C that ``baselines.py --agents`` keeps, at the same task. ``stuck`` shows the
 agent with the paper's planner, which tries hops that are impossible from the state, and with
 ours. Both show the first task that tells the two apart and say how many each has solved till then.
+``missing`` shows the states that the first finding of ``find_missing`` tells apart, of an agent of
+MiniGrid.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from gym_attrplan.report import (
     save_graph,
     save_picture,
 )
+from gym_attrplan.report.states import draw_states
 
 N_TRIED = 100
 """Number of tasks to try until one of two agents solves it and the other does not."""
@@ -147,13 +150,24 @@ def draw_stuck(agent: AttributePlannerAgent, out: Path) -> None:
     )
 
 
+def draw_missing(agent: AttributePlannerAgent, out: Path) -> None:
+    """States that the first finding tells apart."""
+    found = agent.find_missing()
+    ax = draw_states(found[0]) if found else None
+    if ax is None:
+        print("nothing is missing, or the states are no views of MiniGrid")
+        return
+    save_picture(ax, out / "missing.png", title=str(found[0]))
+    print(found[0])
+
+
 def block_world() -> gym.Env:
     return gym.make("AttrBlocks-v0", obs_type="state", task="multi_step", render_mode="rgb_array")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="+", choices=["graph", "strip", "stuck"])
+    parser.add_argument("kinds", nargs="+", choices=["graph", "strip", "stuck", "missing"])
     parser.add_argument("--agent", type=Path, required=True, metavar="ZIP")
     parser.add_argument("--rival", type=Path, metavar="ZIP", help="an A2C, for strip")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -168,6 +182,8 @@ def main() -> None:
         draw_strip(agent, A2C.load(options.rival, device="cpu"), options.out)
     if "stuck" in options.kinds:
         draw_stuck(agent, options.out)
+    if "missing" in options.kinds:
+        draw_missing(agent, options.out)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,9 @@ MIN_ATTEMPTS = 40
 MIN_GAP = 0.05
 """Minimum mean difference between the probabilities with and without the question."""
 
+MIN_TELLING = 400
+"""Minimum number of attempts that could show a dependence, for an attribute to be needless."""
+
 N_STATES = 4
 """Number of states of each kind that a finding shows."""
 
@@ -132,6 +135,36 @@ def find_missing(
     return sorted(found, key=lambda one: -one.lost * one.n)
 
 
+def find_needless(
+    observations: Mapping[str, Array], reached: BoolArray, space: AttributeSpace
+) -> list[str]:
+    """Attributes on which the success of no hop to another attribute depends.
+
+    For each hop it is tested whether a value and the outcome are independent given the values of
+    all other attributes. An attribute with too few attempts that could show it is not named.
+
+    Args:
+        observations: As for :func:`find_missing`.
+        reached: ``(n,)`` which attempts worked.
+        space: The attributes.
+    """
+    starts, changes = (np.asarray(observations[key]) for key in ("achieved_goal", "desired_goal"))
+    wanted, change = np.unique(changes, axis=0, return_inverse=True)
+    needless = []
+    for column, name in enumerate(space):
+        others = np.delete(starts, column, axis=1)
+        p_values, n_telling = [], 0
+        for number in np.flatnonzero((wanted != FREE).any(axis=1) & (wanted[:, column] == FREE)):
+            rows = np.flatnonzero(change == number)
+            attempts = _Attempts(others[rows], reached[rows], np.zeros(len(rows), np.bool_))
+            values = starts[rows, column]
+            p_values += [attempts.p_value(values == value) for value in np.unique(values)]
+            n_telling += attempts.n_telling(values)
+        if n_telling >= MIN_TELLING and min(p_values) * len(p_values) >= CHANCE:
+            needless.append(name)
+    return needless
+
+
 def symbols_of(trained_in: Origin | None) -> Symbols:
     """Return the words of an environment's symbols; only MiniGrid's are known."""
     known = trained_in is not None and trained_in["id"].startswith(("MiniGrid-", "BabyAI-"))
@@ -189,6 +222,14 @@ class _Attempts:
             return 1.0
         away = max(0.0, abs(both.sum() - expected.sum()) - 0.5)  # corrected for whole numbers
         return float(stats.chi2.sf(away**2 / variance, df=1))
+
+    def n_telling(self, values: Array) -> int:
+        """Return the number of attempts from descriptions with several values and outcomes."""
+        telling = np.zeros(len(self.starts), np.bool_)
+        for group in range(len(self.starts)):
+            rows = self.group == group
+            telling[group] = len(np.unique(values[rows])) > 1 and len(set(self.reached[rows])) > 1
+        return int(telling[self.group].sum())
 
     def gap(self, yes: BoolArray) -> float:
         """Return how far apart the probabilities with and without the answer are, on average."""

@@ -47,7 +47,7 @@ from gym_attrplan.agent.learned import Learned
 from gym_attrplan.agent.logs import Describe
 from gym_attrplan.agent.low_level import build_explorer, build_low_level
 from gym_attrplan.agent.members import as_vector, headed_for
-from gym_attrplan.agent.missing import Missing, find_missing, symbols_of
+from gym_attrplan.agent.missing import Missing, find_missing, find_needless, symbols_of
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
@@ -555,6 +555,16 @@ class AttributePlannerAgent:
         attempts, symbols = self.attempts, symbols_of(self.trained_in)
         return find_missing(
             attempts.observations, attempts.reached, self.attribute_space, symbols=symbols
+        )
+
+    def find_needless(self) -> list[str]:
+        """Attributes on which the success of no hop to another attribute depends.
+
+        The newest attempts of training are asked. An attribute is named only if they could have
+        shown a dependence. Goals may still name it.
+        """
+        return find_needless(
+            self.attempts.observations, self.attempts.reached, self.attribute_space
         )
 
     def refine(

@@ -108,6 +108,7 @@ def write_agent_report(
         ],
         "calibration_error": whole.calibration_error,
         "missing": agent.find_missing(),
+        "needless": agent.find_needless(),
         "attributes": attribute_rows(agent, hops),
         "problems": [*on_exploring(agent.counts), *agent.find_problems()],
         "video": _film(agent, picture_env, wanted, seed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gym_attrplan.agent.missing import find_missing, symbols_of
+from gym_attrplan.agent.missing import find_missing, find_needless, symbols_of
 from gym_attrplan.attributes import AttributeSpace
 
 SPACE = AttributeSpace(["lit", "open"])
@@ -63,6 +63,21 @@ def test_few_attempts_and_walks_without_a_goal_are_not_judged():
     rng = np.random.default_rng(0)
     assert find_missing(*attempts(rng, 30), SPACE) == []
     assert find_missing(*attempts(rng, 400, changes=((-1, -1),)), SPACE) == []
+
+
+def test_an_attribute_on_which_no_hop_depends_is_named():
+    rng = np.random.default_rng(0)
+    starts = rng.integers(0, 2, (3_000, 3)).astype(np.int8)
+    changes = np.full_like(starts, -1)
+    changes[:, 2] = 1
+    rows = {"achieved_goal": starts, "desired_goal": changes}
+    reached = rng.random(3_000) < np.where(starts[:, 0] == 1, 0.6, 0.4)
+    space = AttributeSpace(["key", "lamp", "door"])
+    assert find_needless(rows, reached, space) == ["lamp"]
+    assert (
+        find_needless({key: part[:300] for key, part in rows.items()}, reached[:300], space) == []
+    )
+    assert find_needless({key: part[:0] for key, part in rows.items()}, reached[:0], space) == []
 
 
 def test_only_minigrids_symbols_have_words():

@@ -304,9 +304,10 @@ def _known_goals(model: Any, seed: int | None) -> IntArray | None:
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(counts.n_nodes)[:_MAX_GOALS]
     vectors: IntArray = counts.index.vectors(chosen)
-    if model.added is None:
+    added = getattr(model, "added", None)
+    if added is None:
         return vectors
-    vectors[:, len(model.added.given) :] = FREE  # environments judge their own attributes
+    vectors[:, len(added.given) :] = FREE  # environments judge their own attributes
     return np.unique(vectors, axis=0)
 
 

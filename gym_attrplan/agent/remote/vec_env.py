@@ -111,7 +111,7 @@ class RayVecEnv(VecEnv):
         *,
         envs_per_worker: int = 1,
         address: str | None = None,
-        timeout: float = 60.0,
+        timeout: float = 600.0,
     ) -> None:
         for name, value in (("n_workers", n_workers), ("envs_per_worker", envs_per_worker)):
             if value < 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -99,11 +100,7 @@ def refine(
             break
         old, questions = Learned.by(agent), agent.options.questions
         add_question(agent, name, missing.question)
-        n_before = agent.num_timesteps
-        try:
-            learn(n_steps)  # with the first learning rate, which had fallen
-        finally:
-            agent.num_timesteps += n_before
+        _go_on(agent, partial(learn, n_steps))
         one = Refinement(name, missing, before, _solve(agent, goals, n_tasks))
         tried.append(one)
         if not one.kept:
@@ -148,6 +145,16 @@ def add_question(agent: Refinable, name: str, question: Question) -> None:
     new.load_state_dict(grow_weights(weights, new.state_dict(), blocks, new_blocks))
     learned.give_progress(agent)
     _count_again(agent, attempts, practice)
+
+
+def _go_on(agent: Refinable, learn: Callable[[], Any]) -> None:
+    """Train as if from the start, with the first learning rate, and count the steps on."""
+    n_steps, done = agent.num_timesteps, dict(agent.steps_done)
+    try:
+        learn()
+    finally:
+        agent.num_timesteps += n_steps
+        agent.steps_done = {phase: n + done[phase] for phase, n in agent.steps_done.items()}
 
 
 def _count_again(agent: Refinable, attempts: AttemptBuffer, practice: dict[str, Any]) -> None:

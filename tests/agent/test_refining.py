@@ -114,9 +114,10 @@ def test_other_algorithms_grow_too(low_level):
 def test_an_attribute_that_helps_is_kept_and_practised(agent, monkeypatch):
     monkeypatch.setattr(refining, "_solve", solving(0.5, 0.9))
     monkeypatch.setattr(type(agent), "find_missing", lambda self: [found()])
-    n_steps = agent.num_timesteps
+    n_steps, done = agent.num_timesteps, agent.steps_done["hop"]
     (one,) = agent.refine(total_timesteps=300)
     assert one.kept
+    assert agent.steps_done["hop"] - done == agent.num_timesteps - n_steps
     assert str(one).startswith("'observation is 3': solves 90.0% of 10 tasks")
     assert str(one).endswith("50.0% before; kept")
     assert agent.options.questions == {"observation is 3": FAR}

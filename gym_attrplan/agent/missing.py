@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
-from scipy.special import xlogy
 
 from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.attributes.library.minigrid import symbol_names
@@ -34,8 +33,8 @@ CHANCE = 0.05
 MIN_ATTEMPTS = 40
 """Minimum number of attempts at a hop for it to be judged."""
 
-MIN_GAP = 0.05
-"""Minimum mean difference between the probabilities with and without the question."""
+MIN_LOST = 0.05
+"""Minimum difference in success that the better answer makes, for a hop to be named."""
 
 MIN_TELLING = 400
 """Minimum number of attempts that could show a dependence, for an attribute to be needless."""
@@ -59,7 +58,7 @@ class Missing:
         with_yes: Attempts from there that worked, and all of them, where the answer is yes.
         with_no: The same where it is no.
         n: Number of attempts at the hop, from all descriptions.
-        lost: Mean difference, over these, between the probability with and without the answer.
+        lost: How much more often these would work if all had the better answer.
         shown: Some of the states where the answer is yes, and some where it is no: key → rows.
 
     Example:
@@ -128,10 +127,10 @@ def find_missing(
         if question is None:
             continue
         yes = question.answer(some)
-        gap = attempts.gap(yes)
-        if gap >= MIN_GAP and attempts.p_value(yes) < chance:
+        lost = attempts.lost(yes)
+        if lost >= MIN_LOST and attempts.p_value(yes) < chance:
             words = question.describe(symbols or {})
-            found.append(_named(space, some, question, words, attempts, yes, gap))
+            found.append(_named(space, some, question, words, attempts, yes, lost))
     return sorted(found, key=lambda one: -one.lost * one.n)
 
 
@@ -185,43 +184,35 @@ class _Attempts:
         self.reached, self._chooses = reached, chooses
 
     def best_question(self, observations: Mapping[str, Array]) -> Question | None:
-        """The one that makes the choosing half's outcomes most probable; None if none does."""
-        rows = np.flatnonzero(self._chooses)
-        group, reached = self.group[rows], self.reached[rows].astype(np.float64)
-        members = sparse.csr_array(
-            (np.ones(len(rows)), (group, np.arange(len(rows)))), (len(self.starts), len(rows))
-        )
-
-        def per_group(columns: FloatArray) -> FloatArray:
-            return np.asarray(members @ columns, np.float64)
-
-        n, made = per_group(np.ones((len(rows), 1))), per_group(reached[:, None])
+        """The one whose answer the choosing half's outcomes depend on most; None if on none."""
         best: tuple[float, Question | None] = (0.0, None)
         for asked, answers in questions_about(observations):
-            yes = answers[rows].astype(np.float64)
-            n_yes, made_yes = per_group(yes), per_group(yes * reached[:, None])
-            gains = _log_likelihood(n_yes, made_yes) + _log_likelihood(n - n_yes, made - made_yes)
-            gains = (gains - _log_likelihood(n, made)).sum(axis=0)
-            if gains.max() > best[0]:
-                best = float(gains.max()), asked[int(gains.argmax())]
+            away = self._distance(answers, self._chooses)
+            if away.max() > best[0]:
+                best = float(away.max()), asked[int(away.argmax())]
         return best[1]
 
     def p_value(self, yes: BoolArray) -> float:
         """Return how probable such outcomes of the judging half are if the answer is irrelevant."""
-        rest = ~self._chooses
-        group, made, yes = self.group[rest], self.reached[rest], yes[rest]
+        return float(stats.chi2.sf(self._distance(yes[:, None], ~self._chooses)[0], df=1))
 
-        def count(which: BoolArray) -> FloatArray:
-            return np.bincount(group[which], minlength=len(self.starts)).astype(np.float64)
-
-        n, n_made, n_yes, both = map(count, (np.ones_like(yes), made, yes, made & yes))
-        expected = np.divide(n_made * n_yes, n, out=np.zeros_like(n), where=n > 0)
-        spread = expected * (n - n_made) * (n - n_yes)
-        variance = np.divide(spread, n * (n - 1.0), out=np.zeros_like(n), where=n > 1).sum()
-        if not variance:
-            return 1.0
-        away = max(0.0, abs(both.sum() - expected.sum()) - 0.5)  # corrected for whole numbers
-        return float(stats.chi2.sf(away**2 / variance, df=1))
+    def _distance(self, answers: BoolArray, which: BoolArray) -> FloatArray:
+        """Return the statistic of Cochran, Mantel and Haenszel for each column of answers."""
+        rows = np.flatnonzero(which)
+        made, yes = self.reached[rows, None].astype(np.float64), answers[rows].astype(np.float64)
+        shape = (len(self.starts), len(rows))
+        members = sparse.csr_array(
+            (np.ones(len(rows)), (self.group[rows], range(len(rows)))), shape
+        )
+        n = np.bincount(self.group[rows], minlength=len(self.starts)).astype(np.float64)[:, None]
+        n_made, n_yes, both = members @ made, members @ yes, members @ (made * yes)
+        many = np.maximum(n, 2.0)  # a single attempt tells nothing: its spread is 0
+        expected = n_made * n_yes / many
+        spread = (expected * (n - n_made) * (n - n_yes) / (many * (many - 1.0))).sum(axis=0)
+        away = np.abs((both - expected)[n[:, 0] > 1].sum(axis=0)) - 0.5  # counts are whole numbers
+        found: FloatArray = np.zeros(len(spread))
+        np.divide(np.maximum(away, 0.0) ** 2, spread, out=found, where=spread > 0)
+        return found
 
     def n_telling(self, values: Array) -> int:
         """Return the number of attempts from descriptions with several values and outcomes."""
@@ -231,28 +222,20 @@ class _Attempts:
             telling[group] = len(np.unique(values[rows])) > 1 and len(set(self.reached[rows])) > 1
         return int(telling[self.group].sum())
 
-    def gap(self, yes: BoolArray) -> float:
-        """Return how far apart the probabilities with and without the answer are, on average."""
-        learned, rest = self._chooses, ~self._chooses
-        plain = self._rates(self.group, learned, 0.5)
-        cell = 2 * self.group + yes
-        split = self._rates(cell, learned, np.repeat(plain, 2))
-        return float(np.abs(split[cell[rest]] - plain[self.group[rest]]).mean())
-
-    def _rates(self, cell: Places, rows: BoolArray, expected: float | FloatArray) -> FloatArray:
-        """The share that worked in each cell, with the expected rate as a prior."""
-        n_cells = len(expected) if isinstance(expected, np.ndarray) else len(self.starts)
-        n = np.bincount(cell[rows], minlength=n_cells)
-        made = np.bincount(cell[rows], self.reached[rows], minlength=n_cells)
-        rates: FloatArray = (made + _PRIOR * expected) / (n + _PRIOR)
-        return rates
-
-
-def _log_likelihood(n: FloatArray, made: FloatArray) -> FloatArray:
-    """Of the outcomes, at the rates that make them most probable, less what fitting costs."""
-    rate = np.divide(made, n, out=np.zeros_like(made), where=n > 0)
-    found: FloatArray = xlogy(made, rate) + xlogy(n - made, 1.0 - rate) - 0.5 * np.log1p(n)
-    return found
+    def lost(self, yes: BoolArray) -> float:
+        """Return how much more often attempts would work if all had the better answer."""
+        n, made = (
+            np.bincount(2 * self.group + yes, weights, minlength=2 * len(self.starts)).reshape(
+                -1, 2
+            )
+            for weights in (None, self.reached)
+        )
+        rates = (made + _PRIOR * self.reached.mean()) / (n + _PRIOR)
+        weight = n.prod(axis=1) / n.sum(axis=1)  # descriptions with both answers count
+        better = rates[:, 1] if weight @ (rates[:, 1] - rates[:, 0]) > 0 else rates[:, 0]
+        both = weight > 0
+        gained = better - made.sum(axis=1) / n.sum(axis=1)
+        return float(gained[both] @ n.sum(axis=1)[both] / len(yes))
 
 
 def _named(
@@ -262,7 +245,7 @@ def _named(
     asked: str,
     attempts: _Attempts,
     yes: BoolArray,
-    gap: float,
+    lost: float,
 ) -> Missing:
     """The finding in words, with the description that shows it best."""
     cell = 2 * attempts.group + yes
@@ -283,6 +266,6 @@ def _named(
         with_yes=(yes_made, n_yes),
         with_no=(no_made, n_no),
         n=len(yes),
-        lost=gap,
+        lost=lost,
         shown=(some, others),
     )

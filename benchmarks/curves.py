@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from ledger import RESULTS, append, read
+from paper.results import nominal
 from rivals_envs import CASES, Cell, evaluate
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -99,7 +100,7 @@ def _while_training(env: str, budget: int | None) -> list[tuple[str, int, dict[s
     return [
         (line["method"], line["extra"]["moment"], line)
         for line in lines
-        if line["budget"] == (budget or longest[line["method"]])
+        if line["budget"] == (nominal(budget) or longest[line["method"]])
     ]
 
 

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from paper.results import Results, read_changes, read_lines
+from paper.results import Results, nominal, read_changes, read_lines
 
 TEST_SEEDS = range(100)
 """Seeds whose figures stand in tables."""
@@ -143,6 +143,8 @@ def is_measured(suite: str, **key: Any) -> bool:
 
 def measured_since(moment: float, suite: str, **key: Any) -> bool:
     """Whether there is a line with this key that is newer than ``moment``, a file's time."""
+    if "budget" in key:  # as the lines that count have it
+        key |= {"budget": nominal(key["budget"])}
     return any(
         datetime.datetime.fromisoformat(line["date"]).timestamp() >= int(moment)
         for line in read(suite)

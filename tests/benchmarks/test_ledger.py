@@ -49,6 +49,13 @@ def test_what_is_measured_is_known_by_its_key(results):
     assert not ledger.is_measured("blocks", **KEY, seed=0)
 
 
+def test_a_budget_that_whole_rollouts_exceed_is_known_again(results):
+    key = KEY | {"budget": 2_048}
+    ledger.append("grids", **key, seed=0)
+    assert ledger.is_measured("grids", **key, seed=0)
+    assert not ledger.is_measured("grids", **key | {"budget": 4_096}, seed=0)
+
+
 def test_no_seed_is_for_choosing_and_for_reporting():
     assert not set(ledger.TEST_SEEDS) & set(ledger.TUNING_SEEDS)
     for file in sorted((Path(ledger.__file__).parent / "results").glob("*.jsonl")):

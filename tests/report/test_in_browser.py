@@ -5,19 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from headless import NEEDS_BROWSER, Browser
+from headless import NEEDS_BROWSER
 from test_episodes import pictured
 
 from gym_attrplan.report import write_agent_report
 
 pytestmark = NEEDS_BROWSER
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

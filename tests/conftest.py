@@ -11,7 +11,6 @@ import re
 from collections import Counter
 
 import pytest
-from headless import Browser
 from hypothesis import settings
 
 # Tests never time anything: a busy machine fails none of them.
@@ -26,14 +25,6 @@ ENOUGH = 0.95
 """The share of the seeds for which a learning test has to pass: 19 of 20."""
 
 _SEED = re.compile(r"-?seed\d+-?")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A browser without a window, for the tests of a file."""
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from headless import NEEDS_BROWSER
+from headless import NEEDS_BROWSER, Browser
 from paper_page import write_report
 from test_paper_page import folder, write_lines  # noqa: F401  fixtures
 from test_results import solved
 
 pytestmark = NEEDS_BROWSER
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 
 import pytest
-from headless import NEEDS_BROWSER
+from headless import NEEDS_BROWSER, Browser
 from test_episodes import pictured
 
 from gym_attrplan.report import write_agent_report
 
 pytestmark = NEEDS_BROWSER
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from headless import NEEDS_BROWSER
+from headless import NEEDS_BROWSER, Browser
 
 pytest.importorskip("nicegui", reason='needs NiceGUI: pip install "gym_attrplan[play]"')
 
@@ -46,6 +46,13 @@ def address():
     yield address
     server.terminate()
     server.wait()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(params=[1280, 390])

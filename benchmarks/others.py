@@ -32,16 +32,18 @@ from gym_attrplan.agent.low_level import build, change_defaults, policy_defaults
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
 
 SUITE = "others"
-ENVS = (
-    "MiniGrid-DoorKey-8x8-v0",
-    "MiniGrid-KeyCorridorS3R3-v0",
-    "MiniGrid-MultiRoom-N4-S5-v0",
-    "MiniGrid-FourRooms-v0",
-    "Taxi-v4",
-    "FrozenLake8x8-v1",
-    "MountainCar-v0",
-    "PointMaze_Medium-v3",
-)
+ENVS = {
+    "MiniGrid-DoorKey-8x8-v0": "at the goal",
+    "MiniGrid-KeyCorridorS3R3-v0": "carrying the ball",
+    "MiniGrid-MultiRoom-N4-S5-v0": "at the goal",
+    "MiniGrid-FourRooms-v0": "at the goal",
+    "Taxi-v4": "the passenger anywhere",
+    "FrozenLake8x8-v1": "any of three corners",
+    "MountainCar-v0": "any of eight places",
+    "PointMaze_Medium-v3": "any cell",
+}
+"""The environments, and what is asked for, in words."""
+
 LONGEST_EPISODE = 650
 """Number of steps after which every environment has ended an episode: hindsight needs one."""
 

@@ -312,6 +312,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, help="labels for the detector, if fewer")
     parser.add_argument("--seeds", nargs="+", type=int, help="default: 0 1 2; quick: 0")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--jitter", type=float, default=1.0)
@@ -341,7 +342,7 @@ def main() -> None:
         measured = []
         for one in as_completed(trained):
             one.result()
-            for which in product(options.methods, TASKS):
+            for which in product(options.methods, options.tasks):
                 how = trained[one], options.agents, *which, options.n_tasks
                 measured.append(pool.submit(evaluate, *how))
         for done in measured:

@@ -276,7 +276,7 @@ def main() -> None:
     parser.add_argument("--envs", nargs="+", default=list(SUITE), choices=list(SUITE))
     parser.add_argument("--n-removed", nargs="+", type=int, default=list(N_REMOVED))
     parser.add_argument("--seeds", nargs="+", type=int, default=[3, 4, 5])
-    parser.add_argument("--n-tasks", type=int, default=200)
+    parser.add_argument("--n-tasks", type=int, default=1_000)
     parser.add_argument("--total-timesteps", type=int, help="instead of the suite's")
     parser.add_argument("--table", action="store_true", help="only print what is in the ledger")
     add_arguments(parser, jobs=1)

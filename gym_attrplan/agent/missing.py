@@ -216,10 +216,10 @@ class _Attempts:
 
     def n_telling(self, values: Array) -> int:
         """Return the number of attempts from descriptions with several values and outcomes."""
-        telling = np.zeros(len(self.starts), np.bool_)
-        for group in range(len(self.starts)):
-            rows = self.group == group
-            telling[group] = len(np.unique(values[rows])) > 1 and len(set(self.reached[rows])) > 1
+        telling = np.ones(len(self.starts), np.bool_)
+        for part in (values, self.reached):
+            groups = np.unique(np.stack([self.group, part], axis=1), axis=0)[:, 0]
+            telling &= np.bincount(groups, minlength=len(self.starts)) > 1
         return int(telling[self.group].sum())
 
     def lost(self, yes: BoolArray) -> float:

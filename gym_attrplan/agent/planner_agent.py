@@ -201,7 +201,6 @@ class AttributePlannerAgent:
         self.normalization: dict[str, npt.NDArray[Any]] | None = None
         self._logger: Logger | None = None
         self._custom_logger = False
-        self._navigator: Navigator | ChangeNavigator | None = None
         self.rng = np.random.default_rng(self.options.seed)
         self._set_up(as_vec_env(env, n_envs=self.options.n_envs))
         storage.about(self, progress={})  # raises now if the options cannot be saved
@@ -209,6 +208,7 @@ class AttributePlannerAgent:
     def _set_up(self, venv: VecEnv) -> None:
         """Build the learners on the environments, so that errors are raised before training."""
         options = self.options
+        self._navigator: Navigator | ChangeNavigator | None = None
         self.env: VecEnv = venv
         if options.seed is not None:
             venv.seed(options.seed)
@@ -627,22 +627,14 @@ class AttributePlannerAgent:
             )
         check_name(self, new_name)
         renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
-        self._set_up_again(self.env, renamed)
-
-    def _set_up_again(self, venv: VecEnv, questions: Mapping[str, Question] | None = None) -> None:
-        """Build the learners anew, and give them what they had learned."""
         learned = Learned.by(self)
-        if questions is not None:
-            self.options = replace(self.options, questions=dict(questions))
-        self._set_up(venv)
+        self.begin_with(renamed)
         learned.give_to(self)
-        self._navigator = None
 
     def begin_with(self, questions: Mapping[str, Question]) -> None:
         """Build the learners anew for other added attributes; they have learned nothing."""
         self.options = replace(self.options, questions=dict(questions))
         self._set_up(self.env)
-        self._navigator = None
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -807,7 +799,9 @@ class AttributePlannerAgent:
         venv = as_vec_env(env, n_envs=self.options.n_envs)
         check_same_kind(self.given, _kind(venv))
         advice.warn(origin_advice(self.trained_in, origin(venv)))
-        self._set_up_again(venv)
+        learned = Learned.by(self)
+        self._set_up(venv)
+        learned.give_to(self)
 
     def save(self, path: str | Path, include: Collection[str] = ("attempts", "examples")) -> None:
         """Save everything learned to one zip of plain data; a crash leaves the old file intact.

@@ -144,6 +144,7 @@ SUITE = {
     "AttrSwitches-v0": Case(1_200_000, None, 99),
     "AttrCrafting-v0": Case(2_400_000, None, 99.8),
     "AttrBuildOrder-v0": Case(3_000_000, None, 64, policy="UnitPolicy"),
+    "AttrBuildOrderLarge-v0": Case(3_000_000, None, 70, policy="UnitPolicy"),
     "Corridor": Case(60_000, None, 99, make=make_corridor),
 }
 """The suite. FrozenLake's bar is the optimum, less 5 points: :func:`best_on_the_lake`."""

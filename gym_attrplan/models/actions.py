@@ -128,12 +128,12 @@ class ActionLayout:
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def encode(self, actions: torch.Tensor) -> torch.Tensor:
-        """Encode model actions ``(n, …)`` as ``(n, n_inputs)`` network inputs."""
-        values = actions[:, actions.shape[1] - self.n_values :] * 2.0 - 1.0
+        """Encode model actions ``(…, n)`` as ``(…, n_inputs)`` network inputs."""
+        values = actions[..., actions.shape[-1] - self.n_values :] * 2.0 - 1.0
         if not self.n_choices:
             return values
-        chosen = functional.one_hot(actions[:, 0].long(), self.n_choices).to(values.dtype)
-        return torch.cat([chosen, values], dim=1)
+        chosen = functional.one_hot(actions[..., 0].long(), self.n_choices).to(values.dtype)
+        return torch.cat([chosen, values], dim=-1)
 
     def all_actions(self) -> npt.NDArray[np.float32] | None:
         """Return every action, if there are finitely many."""

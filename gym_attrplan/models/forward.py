@@ -107,9 +107,12 @@ class ForwardHead(nn.Module):
     def forward(
         self, features: torch.Tensor, attributes: torch.Tensor, actions: torch.Tensor
     ) -> torch.Tensor:
-        """``(n, …)`` each → ``(n, n_logits)``; actions in the models' form."""
+        """Rows ``(…, n)`` of each, which broadcast → ``(…, n_logits)``.
+
+        Actions are in the models' form. A state that is broadcast over actions is read once.
+        """
         now = self.answers.one_hot(attributes)
-        hidden = self.from_state(torch.cat([features, now], dim=1))
+        hidden = self.from_state(torch.cat([features, now], dim=-1))
         hidden = hidden + self.from_action(self._layout.encode(actions))
         logits: torch.Tensor = self.layers(hidden) + self.inertia * now
         return logits
@@ -212,26 +215,22 @@ class ForwardModel(SingleActionModel):
         """
         rows = self._rows(observations)
         attributes = np.asarray(observations[GOAL_KEYS[0]])
-        n, n_actions = len(attributes), actions.shape[-2]
-        actions = np.broadcast_to(actions, (n, n_actions, actions.shape[-1]))
-        device, step = self.head.temperatures.device, max(1, _CHUNK // n_actions)
+        n, shared = len(attributes), actions.ndim == 2
+        device, step = self.head.temperatures.device, max(1, _CHUNK // actions.shape[-2])
         parts = []
         for i in range(0, max(n, 1), step):
             seen = {key: to_tensor(row[i : i + step]).to(device) for key, row in rows.items()}
             now = to_tensor(attributes[i : i + step]).to(device)
-            logits = self._judge(seen, now, to_tensor(actions[i : i + step]).to(device))
+            taken = actions[None] if shared else actions[i : i + step]
+            logits = self._judge(seen, now, to_tensor(taken).to(device))
             blocks = self.head.answers(logits) / self.head.temperatures[:, None]
             parts.append(blocks.log_softmax(-1))
         return Outcomes(torch.cat(parts), self.head.answers, self.attribute_space.dtype)
 
     def _judge(self, rows: Inputs, now: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """``(n, …)`` states, ``(n, m, …)`` actions → ``(n, m, n_logits)``; encode states once."""
-        n, n_actions, _ = actions.shape
+        """``(n, …)`` states, ``(n or 1, m, …)`` actions → ``(n, m, n_logits)``."""
         self.eval()
         with torch.no_grad(), autocast(now.device):
-            logits: torch.Tensor = self.head(
-                self.encoder(rows).repeat_interleave(n_actions, dim=0),
-                now.repeat_interleave(n_actions, dim=0),
-                actions.flatten(0, 1).float(),
-            )
-        return logits.float().reshape(n, n_actions, self.head.answers.n_logits)
+            features = self.encoder(rows)[:, None]
+            logits: torch.Tensor = self.head(features, now[:, None], actions.float())
+        return logits.float()

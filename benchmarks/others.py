@@ -4,7 +4,8 @@
 the goals that are asked, for at least the steps and at least the wall-clock time of our agent,
 which ``defaults.py`` must have measured with the same seed. It then gets the same 200 tasks, with
 sampled and with deterministic actions; the better result counts. Lines of suite ``others``, task
-``asked``. Our agent, in suite ``defaults``, was trained on no goal.
+``asked``. Our agent, in suite ``defaults``, was trained on no goal; neither was ``ap_paper``, our
+version of the paper's agent, which has as many steps.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
+from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
 from gym_attrplan.agent.low_level import build, change_defaults, policy_defaults
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
@@ -82,6 +84,8 @@ RIVALS = {
 }
 """``…_sb3`` has SB3's own settings, and learns about as often as SB3 does in one environment."""
 
+PAPER = "ap_paper"
+
 
 class AtLeast(BaseCallback):
     """Ends the training after a minimum of steps and of seconds; both must be reached."""
@@ -133,9 +137,14 @@ def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds:
     venv, tests = case.make_envs(env_id), case.make_envs(env_id, n_envs=20)
     goals = None if case.goals is None else case.goals(tests)
     start = time.perf_counter()
-    with asking_for(venv, goals_to_ask(None, venv, goals, seed=seed)):
-        model = make_rival(method, venv, seed=seed)
-        model.learn(10**9, AtLeast(budget, seconds))
+    model: Any
+    if method == PAPER:
+        model = AttributePlannerAgent(case.policy, venv, planner="paper", seed=seed, device="cpu")
+        model.learn(budget)
+    else:
+        with asking_for(venv, goals_to_ask(None, venv, goals, seed=seed)):
+            model = make_rival(method, venv, seed=seed)
+            model.learn(10**9, AtLeast(budget, seconds))
     took = round(time.perf_counter() - start, 1)
     found = both_ways(model, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
     best = better(found)
@@ -161,6 +170,8 @@ def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds:
 
 def takes(method: str, env_id: str) -> bool:
     """Whether the learner supports the environment's action space."""
+    if method == PAPER:
+        return True
     discrete = isinstance(CASES[env_id].make_envs(env_id, n_envs=1).action_space, spaces.Discrete)
     return RIVALS[method].algorithm is not (SAC if discrete else DQN)
 
@@ -168,7 +179,7 @@ def takes(method: str, env_id: str) -> bool:
 def print_table() -> None:
     """All seeds together, beside ours."""
     for env_id in ENVS:
-        rows = {"ours": ("defaults", "ap")} | {name: (SUITE, name) for name in RIVALS}
+        rows = {"ours": ("defaults", "ap")} | {name: (SUITE, name) for name in (PAPER, *RIVALS)}
         for name, (suite, method) in rows.items():
             lines = tuple(
                 line
@@ -186,7 +197,7 @@ def main() -> None:
     """Run the cells asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--envs", nargs="+", choices=ENVS, default=list(ENVS))
-    parser.add_argument("--methods", nargs="+", choices=RIVALS, default=list(RIVALS))
+    parser.add_argument("--methods", nargs="+", choices=[PAPER, *RIVALS], default=[PAPER, *RIVALS])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-tasks", type=int, default=200)
     parser.add_argument("--total-timesteps", type=int, help="instead of ours; no minimum time")

@@ -12,12 +12,13 @@ from pathlib import Path
 from comparison import list_table, rate
 from defaults import SUITE as CASES
 from ledger import RESULTS
-from others import ENVS, SUITE
+from others import ENVS, PAPER, SUITE
 from paper.results import Measured, Results, Source
 
 FILE = Path(__file__).parents[1] / "docs" / "others_tables.inc"
 
 RIVALS = {
+    'ours, ``planner="paper"``': (PAPER,),
     "PPO + our bonus": ("ppo_count",),
     "PPO + RND": ("ppo_rnd",),
     "PPO": ("ppo", "ppo_sb3"),

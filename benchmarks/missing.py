@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from cells import add_arguments, run_cells
-from gymnasium import spaces
 from ledger import append, read
-from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeSpace
+from gym_attrplan.agent.added import OtherAttributesVecEnv
 from gym_attrplan.agent.environments import as_vec_env, attribute_space
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
 from gym_attrplan.agent.missing import Missing
@@ -77,7 +77,7 @@ SUITE = {
 }
 
 
-class Without(VecEnvWrapper):
+class Without(OtherAttributesVecEnv):
     """Environments of which some attributes are removed; their goals leave them free.
 
     Args:
@@ -88,54 +88,22 @@ class Without(VecEnvWrapper):
     def __init__(self, venv: VecEnv, removed: Sequence[str]) -> None:
         self.whole = attribute_space(venv)
         table = {name: size for name, size in self.whole.table.items() if name not in removed}
-        self.attribute_space = AttributeSpace(table)
         self.columns = np.array([self.whole.names.index(name) for name in table])
         self.states: list[tuple[dict[str, Any], npt.NDArray[Any]]] = []
-        assert isinstance(venv.observation_space, spaces.Dict)
-        goals = dict.fromkeys(GOAL_KEYS, self.attribute_space.box)
-        super().__init__(venv, spaces.Dict({**venv.observation_space.spaces, **goals}))
+        super().__init__(venv, AttributeSpace(table))
 
-    def reset(self) -> Any:
-        """Begin new episodes."""
-        return self._cut(self.venv.reset())
-
-    def step_wait(self) -> Any:
-        """Step, and keep some states with what was removed."""
-        seen, rewards, over, infos = self.venv.step_wait()
-        infos = list(infos)
-        for i in np.flatnonzero(over).tolist():
-            last = self._cut(infos[i]["terminal_observation"])
-            infos[i] = {**infos[i], "terminal_observation": last}
-        if len(self.states) * self.num_envs < N_STATES:
-            self.states.append((self._cut(seen), seen["achieved_goal"].copy()))
-        return self._cut(seen), rewards, over, infos
-
-    def _cut(self, observations: Any) -> dict[str, Any]:
+    def describe(self, observations: Any) -> dict[str, Any]:
+        """Leave the removed attributes out, and keep some states with them."""
         cut = {key: observations[key][..., self.columns] for key in GOAL_KEYS}
+        if len(self.states) * self.num_envs < N_STATES:
+            self.states.append(({**observations, **cut}, observations["achieved_goal"].copy()))
         return {**observations, **cut}
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the environments, or what is left of their attributes."""
-        if attr_name == "attribute_space":
-            return [self.attribute_space for _ in self._get_indices(indices)]
-        return super().get_attr(attr_name, indices)
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the environments."""
-        super().set_attr(attr_name, self._whole_goals(attr_name, value), indices)
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """Call a method of the environments."""
-        if method_name == "set_wrapper_attr":
-            args = (args[0], self._whole_goals(*args))
-        return super().env_method(method_name, *args, indices=indices, **kwargs)
-
-    def _whole_goals(self, name: str, value: Any) -> Any:
-        if name != "given_goals" or value is None:
-            return value
-        goals = np.full((len(value), len(self.whole)), -1, self.whole.dtype)
-        goals[:, self.columns] = value
-        return goals
+    def own_goals(self, goals: Any) -> npt.NDArray[Any]:
+        """Leave the removed attributes free."""
+        own = np.full((len(goals), len(self.whole)), -1, self.whole.dtype)
+        own[:, self.columns] = goals
+        return own
 
     def agreement(self, question: Question) -> float:
         """How well an answer tells some value of a removed attribute, from 0.5 to 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -103,27 +104,32 @@ class AddedAttributes:
         return np.ndim(vectors) > 0 and np.shape(vectors)[-1] == len(self.given)
 
 
-class AddedVecEnv(VecEnvWrapper):
-    """Environments with added attributes. Goals of episodes are judged without them.
+class OtherAttributesVecEnv(VecEnvWrapper, ABC):
+    """Environments whose states are described by other attributes than their own.
 
     Args:
         venv: The environments.
-        questions: Name of an added attribute → its question.
-
-    Raises:
-        InvalidOption: As for :class:`AddedAttributes`.
+        space: The other attributes.
     """
 
-    def __init__(self, venv: VecEnv, questions: Mapping[str, Question]) -> None:
+    def __init__(self, venv: VecEnv, space: AttributeSpace) -> None:
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
-        self.added = AddedAttributes(attribute_space(venv), venv.observation_space, questions)
-        self.attribute_space = self.added.space
-        super().__init__(venv, self.added.observation_space)
+        self.attribute_space = space
+        parts = {**venv.observation_space.spaces, **dict.fromkeys(GOAL_KEYS, space.box)}
+        super().__init__(venv, spaces.Dict(parts))
+
+    @abstractmethod
+    def describe(self, observations: Observations) -> dict[str, Array]:
+        """Return a batch ``{key: (n, …)}`` with the other attributes."""
+
+    @abstractmethod
+    def own_goals(self, goals: Array) -> Array:
+        """Return goals ``(…, n)`` over the environments' own attributes."""
 
     def reset(self) -> VecEnvObs:
         """Begin new episodes in all environments."""
         observations: Any = self.venv.reset()
-        return self.added.extend(observations)
+        return self.describe(observations)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step the environments."""
@@ -131,13 +137,13 @@ class AddedVecEnv(VecEnvWrapper):
         infos = list(infos)
         for i in np.flatnonzero(over).tolist():
             last = infos[i]["terminal_observation"]
-            rows = self.added.extend({key: np.asarray(part)[None] for key, part in last.items()})
+            rows = self.describe({key: np.asarray(part)[None] for key, part in last.items()})
             last = {key: part[0] for key, part in rows.items()}
             infos[i] = {**infos[i], "terminal_observation": last}
-        return self.added.extend(observations), rewards, over, infos  # type: ignore[arg-type]
+        return self.describe(observations), rewards, over, infos  # type: ignore[arg-type]
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return an attribute of the environments, or all attributes of their states."""
+        """Return an attribute of the environments, or the attributes of their states."""
         if attr_name == "attribute_space":
             return [self.attribute_space for _ in self._get_indices(indices)]
         return super().get_attr(attr_name, indices)
@@ -156,7 +162,36 @@ class AddedVecEnv(VecEnvWrapper):
 
     def _for_environments(self, name: str, value: Any) -> Any:
         """Return what an attribute of the environments is set to: goals are their own."""
-        return value if name != "given_goals" or value is None else self.added.own_goals(value)
+        return value if name != "given_goals" or value is None else self.own_goals(value)
+
+
+class AddedVecEnv(OtherAttributesVecEnv):
+    """Environments with added attributes. Goals of episodes are judged without them.
+
+    Args:
+        venv: The environments.
+        questions: Name of an added attribute → its question.
+
+    Raises:
+        InvalidOption: As for :class:`AddedAttributes`.
+    """
+
+    def __init__(self, venv: VecEnv, questions: Mapping[str, Question]) -> None:
+        assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
+        self.added = AddedAttributes(attribute_space(venv), venv.observation_space, questions)
+        super().__init__(venv, self.added.space)
+
+    def describe(self, observations: Observations) -> dict[str, Array]:
+        """Add the answers."""
+        return self.added.extend(observations)
+
+    def own_goals(self, goals: Array) -> Array:
+        """Leave the answers out.
+
+        Raises:
+            InvalidGoal: If a goal wants one of them.
+        """
+        return self.added.own_goals(goals)
 
 
 class AddedEnv(gym.Wrapper[Any, Any, Any, Any]):

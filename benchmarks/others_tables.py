@@ -24,7 +24,7 @@ RIVALS = {
     "PPO": ("ppo", "ppo_sb3"),
     "DQN or SAC + HER": ("dqn_her", "dqn_her_sb3", "sac_her", "sac_her_sb3"),
 }
-"""Methods with our settings and with SB3's own; the best counts."""
+"""Methods with our settings and with SB3's own; the best counts. Empty columns are left out."""
 
 N_SEEDS = 3
 """Number of seeds of a complete cell."""
@@ -44,10 +44,15 @@ def best(results: Results, env: str, methods: tuple[str, ...]) -> Measured | Non
 
 def render(results: Results) -> str:
     """The table, in reStructuredText."""
-    rows = [["environment, goal", "steps, ours and theirs", "minutes", "ours", *RIVALS]]
+    measured = {
+        name: methods
+        for name, methods in RIVALS.items()
+        if any(best(results, env, methods) for env in ENVS)
+    }
+    rows = [["environment, goal", "steps, ours and theirs", "minutes", "ours", *measured]]
     for env, goal in ENVS.items():
         ours = find(results, env, "ap")
-        rivals = [best(results, env, methods) for methods in RIVALS.values()]
+        rivals = [best(results, env, methods) for methods in measured.values()]
         assert ours is not None  # the rivals are trained as long as ours
         theirs = [line["extra"]["train_steps"] for one in rivals if one for line in one.lines]
         steps = (

@@ -61,9 +61,7 @@ class AddedAttributes:
             question.check(observation_space)
         self.given, self.questions = given, dict(questions)
         self.space = AttributeSpace({**given.table, **dict.fromkeys(questions, 2)})
-        self.observation_space = spaces.Dict(
-            {**observation_space.spaces, **dict.fromkeys(GOAL_KEYS, self.space.box)}
-        )
+        self.observation_space = described_by(observation_space, self.space)
 
     def extend(self, observations: Observations) -> dict[str, Array]:
         """Add the answers to a batch ``{key: (n, …)}``, and free attributes to its goals."""
@@ -104,6 +102,11 @@ class AddedAttributes:
         return np.ndim(vectors) > 0 and np.shape(vectors)[-1] == len(self.given)
 
 
+def described_by(observation_space: spaces.Dict, space: AttributeSpace) -> spaces.Dict:
+    """Return the observations of environments whose states have these attributes."""
+    return spaces.Dict({**observation_space.spaces, **dict.fromkeys(GOAL_KEYS, space.box)})
+
+
 class OtherAttributesVecEnv(VecEnvWrapper, ABC):
     """Environments whose states are described by other attributes than their own.
 
@@ -115,8 +118,7 @@ class OtherAttributesVecEnv(VecEnvWrapper, ABC):
     def __init__(self, venv: VecEnv, space: AttributeSpace) -> None:
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.attribute_space = space
-        parts = {**venv.observation_space.spaces, **dict.fromkeys(GOAL_KEYS, space.box)}
-        super().__init__(venv, spaces.Dict(parts))
+        super().__init__(venv, described_by(venv.observation_space, space))
 
     @abstractmethod
     def describe(self, observations: Observations) -> dict[str, Array]:

@@ -220,6 +220,22 @@ def beside_the_bonus(env):
     return tuple(f"{one.percent:.1f}%" for one in figures)
 
 
+def test_the_seeds_on_which_the_bonus_did_badly_are_told():
+    others = importlib.import_module("others_tables")
+    mountain, maze = (
+        min(others.find(RESULTS, env, "ppo_count").seeds.values())
+        for env in ("MountainCar-v0", "PointMaze_Medium-v3")
+    )
+    text = (ROOT / "docs" / "others.rst").read_text()
+    assert f"{mountain:.0f}% on MountainCar and {maze:.0f}% on PointMaze" in text
+
+
+def test_the_build_order_with_default_options_is_told_beside_the_rivals():
+    figure = RESULTS.find(Source("defaults", SMALL, "asked", "ap", 3_000_000))
+    words = " ".join(PAGE.split())
+    assert f"our agent with default options solves {figure.percent:.1f}% (first table)" in words
+
+
 def test_where_the_bonus_is_ahead_and_where_not_equals_the_raw_results():
     words = " ".join(PAGE.split())
     for env, name in (("MiniGrid-FourRooms-v0", "FourRooms"), ("FrozenLake8x8-v1", "FrozenLake")):

@@ -208,6 +208,18 @@ def test_the_forward_model_sees_what_an_action_would_do_here(seed):
     assert report.error < 0.05
 
 
+def test_actions_for_all_states_are_foreseen_as_those_of_each():
+    model = ForwardModel(PLACE, spaces.Discrete(3), ["lit"], device="cpu", seed=0)
+    model.n_examples.fill_(1)
+    some, actions = states([0.9, 0.1, 0.5], [0, 1, 0], [0, 0, 0]), model.layout.all_actions()
+    shared = model.foresee(some, actions)
+    own = model.foresee(some, np.stack([actions] * 3))
+    assert shared.probs.shape == (3, 3)
+    assert len(np.unique(shared.probs)) > 3  # states and actions make a difference
+    assert np.allclose(shared.probs, own.probs)
+    assert (shared.vectors == own.vectors).all()
+
+
 @pytest.mark.learning
 def test_a_forward_model_is_as_sure_as_it_is_right(seed):
     rng = np.random.default_rng(seed)

@@ -25,15 +25,23 @@ class HopPolicy:
         explorer: The policy that acts if there is no target.
         options: Whether actions are sampled, and whether others are tried after a failure.
         draw: Whether those are sampled from the policy, instead of being the least tried ones.
+        is_random: Whether chance decides about the effects of actions. Then no others are tried.
     """
 
     def __init__(
-        self, low_level: Any, explorer: Any, options: PlannerOptions, *, draw: bool
+        self,
+        low_level: Any,
+        explorer: Any,
+        options: PlannerOptions,
+        *,
+        draw: bool,
+        is_random: bool = False,
     ) -> None:
         self._low_level = low_level
         self._explorer = explorer
         self._options = options
         self._draw = draw
+        self._is_random = is_random
 
     def act(
         self, observations: Observations, journey: Journey, *, deterministic: bool
@@ -75,7 +83,7 @@ class HopPolicy:
         deterministic: bool,
     ) -> npt.NDArray[Any]:
         deterministic = deterministic and not self._options.sample_actions
-        if deterministic and self._options.retry_cost:
+        if deterministic and self._options.retry_cost and not self._is_random:
             return searching_actions(self._low_level, observations, journey, envs, draw=self._draw)
         actions: npt.NDArray[Any] = self._low_level.predict(
             observations, deterministic=deterministic

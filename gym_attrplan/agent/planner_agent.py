@@ -677,6 +677,7 @@ class AttributePlannerAgent:
             self.explorer,
             self.planner_options,
             draw=self.options.asks_for_changes,
+            is_random=isinstance(self.hops, PracticeVecEnv) and self.hops.chance.is_random,
         )
         actions = policy.act(batch, journey, deterministic=deterministic)
         return (actions[0] if single else actions), journey

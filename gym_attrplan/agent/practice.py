@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from gym_attrplan.agent.buffers import AttemptBuffer
+from gym_attrplan.agent.chance import Chance
 from gym_attrplan.agent.change_drawer import ChangeDrawer
 from gym_attrplan.agent.hop_judge import BoolArray, HopJudge, Info, Observations, last_vectors
 from gym_attrplan.agent.hop_lengths import MAX_LENGTHS, HopLengths
@@ -49,6 +50,7 @@ class PracticeVecEnv(HopJudge):
     Attributes:
         lengths: Lengths of successful hops.
         episode_steps: Length of the longest episode that a time limit has cut; 0 if none yet.
+        chance: Whether chance decides about the effects of actions.
         ends: ``(num_envs, n_attributes)`` descriptions after the last step, before automatic
             resets.
         over: ``(num_envs,)`` whether the episode was over.
@@ -73,6 +75,7 @@ class PracticeVecEnv(HopJudge):
         self.lengths = HopLengths(first_limit=settings.first_limit, limits=settings.limits)
         assert formula is not None  # options refuse exploration without a bonus
         self.episode_steps = 0
+        self.chance = Chance(self.num_envs)
         self._formula = formula
         self._attempts = attempts
         self._rng = rng
@@ -87,6 +90,7 @@ class PracticeVecEnv(HopJudge):
             "lengths": self.lengths.recent.copy(),
             "seen": self._drawer.seen.copy(),
             "episode_steps": np.array(self.episode_steps),
+            "repeats": self.chance.counts.copy(),
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -106,6 +110,7 @@ class PracticeVecEnv(HopJudge):
         limit = arrays["episode_steps"]
         if limit.dtype != np.int64 or limit.shape != () or limit < 0:
             raise InvalidArchive("the length of episodes is a whole number of at least 0.")
+        self.chance.restore(arrays["repeats"])
         self.lengths.recent, self._drawer.seen = lengths.copy(), seen.copy()
         self.episode_steps = int(limit)
 
@@ -130,16 +135,23 @@ class PracticeVecEnv(HopJudge):
         self._n_steps, self._limits, self._ages = np.zeros((3, n), np.int64)
         self._returns = np.zeros(n)
         self._drawer.see(here)
+        self.chance.begin(observations)
         self._next_segments(np.arange(n), here)
         observations["desired_goal"] = self._goals.copy()
         if self._attempts is not None:
             self._start_rows = {key: observations[key].copy() for key in self._attempts.keys}
         return observations
 
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Send the actions to the environments."""
+        self._actions = actions
+        self.venv.step_async(actions)
+
     def step_wait(self) -> VecEnvStepReturn:
         """Step, compute rewards, and replace finished segments."""
         observations, _, over, infos = self.venv.step_wait()
         observations = dict(observations)  # type: ignore[arg-type]
+        self.chance.watch(self._actions, observations, over)
         ends = last_vectors(observations, over, infos)
         here = observations["achieved_goal"]
         self._drawer.see(ends)

@@ -181,6 +181,7 @@ def _count_again(agent: Refinable, attempts: AttemptBuffer, practice: dict[str, 
     agent.hops.see(np.concatenate([starts, last]))
     agent.hops.lengths.recent = practice["lengths"]
     agent.hops.episode_steps = int(practice["episode_steps"])
+    agent.hops.chance.restore(practice["repeats"])
 
 
 def _next(agent: Refinable, refused: set[Question], ask: Ask | None) -> tuple[str, Missing] | None:

@@ -48,7 +48,8 @@ class SelfImitation(BaseCallback):
     all other hops, and then never made when it is the goal. So examples are remembered, and the
     policy imitates those that went better than it expects: the loss is ``-max(R - V, 0) log π(a)``
     (self-imitation learning, Oh et al., 2018), with the goal replaced in hindsight. Every change
-    that is not learned yet has the same share of the examples, less its success rate.
+    that is not learned yet has the same share of the examples, less its success rate. There is no
+    imitation in an environment with chance, where what went well may have been luck.
 
     Args:
         practice: The environments that the model learns in.
@@ -75,7 +76,7 @@ class SelfImitation(BaseCallback):
     def _on_rollout_start(self) -> None:
         """Imitate, after the algorithm has learned from the last rollout."""
         n_batches, self._n_unused = divmod(self._n_unused, BATCH_SIZE)
-        if self._past is None or not n_batches:
+        if self._past is None or not n_batches or self._practice.chance.is_random:
             return
         examples = self._past.examples()
         if not len(examples.step):

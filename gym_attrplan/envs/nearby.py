@@ -102,7 +102,7 @@ class DropsAway:
     """Goals with the attributes after some random drops from the true state, never the start's.
 
     Args:
-        env: A raw block-world environment: discrete, batched, or continuous.
+        env: A raw block environment: discrete, batched, or continuous.
         task: ``drops<=d`` or ``drops==d``; with the suffix ``_70`` a random 70% of each goal.
     """
 

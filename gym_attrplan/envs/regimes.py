@@ -1,7 +1,7 @@
 """Training regimes: nearby goals, test tasks, and the rungs of a curriculum between them.
 
 Every environment draws its goals by a task's name. Besides its own names, every environment has
-``"one_step"``: goals that one transition of the attributes can reach. Block worlds have
+``"one_step"``: goals that one transition of the attributes can reach. Block environments have
 ``"drops<=d"``: goals that at most d random drops lead to. :func:`ladder` lists an environment's
 names from nearby goals to its test tasks. Environments made by :func:`make_task_env` and
 :func:`make_task_vec` can change their task: ``env_method("set_task", "targets<=3")``.

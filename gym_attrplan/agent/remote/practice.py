@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from rich.progress import Progress
 from stable_baselines3.common.vec_env import VecEnv
@@ -50,6 +51,7 @@ class Practised(NamedTuple):
         hops: The hops.
         seen: ``(n_attributes, n_values)`` which values attributes had.
         episode_steps: Length of the longest episode that a time limit has cut.
+        repeats: ``(2,)`` number of repeated actions, and of those with the same effect.
         n_steps: Number of steps taken.
     """
 
@@ -57,6 +59,7 @@ class Practised(NamedTuple):
     hops: EndedHops
     seen: BoolArray
     episode_steps: int
+    repeats: npt.NDArray[np.int64]
     n_steps: int
 
 
@@ -131,6 +134,7 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
     hops.action_space.seed(seed)
     hops.seed(seed)
     hops.notes = notes = PracticeNotes(agent.attribute_space)
+    repeats = hops.chance.counts.copy()
     try:
         observations: Any = hops.reset()
         for i in range(n_steps):
@@ -145,6 +149,7 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
         hops=notes.hops(),
         seen=hops.to_arrays()["seen"],
         episode_steps=hops.episode_steps,
+        repeats=hops.chance.counts - repeats,
         n_steps=n_steps * hops.num_envs,
     )
 
@@ -300,4 +305,5 @@ def take_in(agent: Learner, answer: Practised) -> None:
     counts = TransitionCounts.from_arrays(agent.attribute_space, answer.counts)
     hops.take_in(counts, answer.hops, answer.seen)
     hops.episode_steps = max(hops.episode_steps, answer.episode_steps)
+    hops.chance.counts += answer.repeats
     agent.steps_practised += answer.n_steps

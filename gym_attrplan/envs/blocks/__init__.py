@@ -1,4 +1,4 @@
-"""Block worlds: coloured blocks on a table, whose relations are the attributes.
+"""Block environments: coloured blocks on a table, whose relations are the attributes.
 
 Nothing here imports MuJoCo: :mod:`~gym_attrplan.envs.blocks.scene` loads it when a scene is made.
 """

@@ -1,4 +1,4 @@
-"""Examples of random drops in the continuous block world, for training models."""
+"""Examples of random drops in the continuous block environment, for training models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""collect: one-step examples of the block world, a million in about a second."""
+"""collect: one-step examples of the block environment, a million in about a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry points of the registry, which make block worlds with attributes and goals.
+"""Entry points of the registry, which make block environments with attributes and goals.
 
 All take the arguments of :class:`BlocksRules` and these options:
 
@@ -6,8 +6,8 @@ All take the arguments of :class:`BlocksRules` and these options:
 - ``goal_sampler``: draws other goals than the task's;
 - ``step_penalty``, ``terminate_on_success``: as in :class:`~gym_attrplan.AttributeWrapper`;
 - ``obs_type``: ``"pixels"`` (default) or ``"state"``; ``image_size``: 128 by default;
-- ``jitter``: how far off-centre and turned blocks are dropped, 0 to 1; not in the continuous block
-  world, where the action determines it.
+- ``jitter``: how far off-centre and turned blocks are dropped, 0 to 1; not in the continuous
+  environment, where the action determines it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of the block world in numpy: states, moves, attributes, random starts."""
+"""The rules of the block environment in numpy: states, moves, attributes, random starts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """BlockScene: blocks on a table in MuJoCo, which is loaded when a scene is made.
 
-The discrete and the continuous block world both use it. It handles poses, drops, rest, contacts
-and images, but neither cells nor attributes.
+The discrete and the continuous environment both use it. It handles poses, drops, rest, contacts and
+images, but neither cells nor attributes.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ def load_mujoco() -> Any:
         return import_module("mujoco")
     except ImportError as error:
         raise DependencyNotInstalled(
-            f'the block worlds need MuJoCo ({error}): pip install "gym_attrplan[mujoco]".'
+            f'the block environments need MuJoCo ({error}): pip install "gym_attrplan[mujoco]".'
         ) from error
 
 

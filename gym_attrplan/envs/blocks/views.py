@@ -1,4 +1,4 @@
-"""Observations of block worlds, of MuJoCo's and the batched version: images or positions."""
+"""Observations of block environments, of MuJoCo's and the batched version: images or positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grid worlds: random rooms whose switches or inventory are the attributes.
+"""Grid environments: random rooms whose switches or inventory are the attributes.
 
 Nothing here imports MiniGrid: the rules, words, tasks and batched environments need only numpy, and
 :mod:`~gym_attrplan.envs.grids.factories` loads MiniGrid when an environment is made.

@@ -1,4 +1,4 @@
-"""Entry points of the registry, which make grid worlds with attributes and goals.
+"""Entry points of the registry, which make grid environments with attributes and goals.
 
 All of them take the arguments of their game's rules and these options:
 
@@ -133,5 +133,5 @@ def _load(module: str) -> Any:
         return import_module(f"gym_attrplan.envs.grids.{module}")
     except ModuleNotFoundError as error:
         raise DependencyNotInstalled(
-            f'the grid worlds need MiniGrid ({error}): pip install "gym_attrplan[minigrid]".'
+            f'the grid environments need MiniGrid ({error}): pip install "gym_attrplan[minigrid]".'
         ) from error

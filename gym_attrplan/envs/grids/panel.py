@@ -1,4 +1,4 @@
-"""GridAttributeWrapper: attribute wrapper of the grid worlds that draws the goal."""
+"""GridAttributeWrapper: attribute wrapper of the grid environments that draws the goal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 5 * TILE_PIXELS + 24
 
 
 class GridAttributeWrapper(TaskWrapper):
-    """:class:`TaskWrapper` of the grid worlds, which draws the goal beside the room."""
+    """:class:`TaskWrapper` of the grid environments, which draws the goal beside the room."""
 
     def render(self) -> Any:
         """Return the room with the goal, as an image or a text depending on the render mode."""

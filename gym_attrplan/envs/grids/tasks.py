@@ -1,4 +1,4 @@
-"""Goal samplers for the grid worlds: frozen, comparable and batched."""
+"""Goal samplers for the grid environments: frozen, comparable and batched."""
 
 from __future__ import annotations
 

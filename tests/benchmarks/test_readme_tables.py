@@ -306,7 +306,7 @@ def test_the_training_of_ours_beside_the_rivals_of_the_build_order_is_told():
 
 
 LOGS = (ROOT / "docs" / "logs.rst").read_text()
-CELLS = r"\n     - .*\n     - (.*)%\n     - (.*)%\n     - (.*)%\n"
+CELLS = r"\n     - .*" + 4 * r"\n     - (.*)%" + r"\n"
 PUZZLES = re.findall(rf"\* - puzzle (\dx\d){CELLS}", LOGS)
 SCENE = re.findall(r"\* - scene, (.*)\n     - (.*)%\n", LOGS)
 
@@ -317,10 +317,11 @@ def mean_of_tasks(env, method, budget):
     return f"{sum(RESULTS.find(task).percent for task in tasks) / 5:.1f}"
 
 
-@pytest.mark.parametrize(("size", "ours", "less", "cloned"), PUZZLES)
-def test_the_puzzles_equal_the_raw_results(size, ours, less, cloned):
+@pytest.mark.parametrize(("size", "ours", "found", "less", "cloned"), PUZZLES)
+def test_the_puzzles_equal_the_raw_results(size, ours, found, less, cloned):
     env = f"puzzle-{size}"
     assert ours == mean_of_tasks(env, "ap", 100_000)
+    assert found == mean_of_tasks(env, "ap_found", 100_000)
     assert less == mean_of_tasks(env, "ap", 30_000)
     assert cloned == mean_of_tasks(env, "gcbc", 100_000)
 
@@ -348,6 +349,16 @@ def test_the_page_counts_the_episodes_of_all_puzzles():
     for some in (puzzles, scene):
         n_solved, n_episodes = (sum(line[key] for line in some) for key in ("successes", "n"))
         assert f"{n_solved} of {n_episodes} episodes" in PAGE
+
+
+def test_the_puzzles_with_attributes_found_in_the_log_are_told_as_one_seed():
+    lines = [line for line in RESULTS.lines if line["method"] == "ap_found"]
+    assert len({line["seed"] for line in lines}) == 1
+    n_solved, n_episodes = (sum(line[key] for line in lines) for key in ("successes", "n"))
+    words = " ".join(PAGE.split())
+    assert f"by itself, it solved {n_solved} of {n_episodes} episodes (one seed)" in words
+    share = mean_of_tasks("puzzle-4x6", "ap_found", 100_000)
+    assert f"by itself, it solved {share}% (one seed)" in " ".join(README.split())
 
 
 def test_the_docs_count_the_tasks_with_six_blocks():

@@ -5,8 +5,9 @@ without an attribute, which the seed draws, and tests it on tasks over the other
 agent go on: training without more attributes (``longer``), ``refine`` (``refined``), and ``refine``
 with a person who accepts only what was removed (``asked``), each with a fifth of the steps more.
 ``--n-removed 0`` trains an agent with all attributes (``all``), and gives it the tasks of the
-others, too. Every figure is a line of suite
-``missing``. Test seeds are 3, 4, 5, with tasks from seed 10,000 on. Choices were made on seeds from
+others, too. Then ``refine`` is asked for one attribute more, although none is missing: the line of
+task ``0 removed`` has what was tried, and what was kept (``added``). Every figure is a line of
+suite ``missing``. Test seeds are 3, 4, 5, with tasks from seed 10,000 on. Choices were made on seeds from
 100 on, and once on seeds 0, 1, 2 (``results/trials.txt``), which are not tested again.
 """
 
@@ -186,16 +187,18 @@ def run(env_id: str, k: int, seed: int, n_tasks: int, budget: int | None) -> Non
         case.policy, make_envs(env_id, removed), seed=seed, device="cpu"
     ).learn(budget)
     seconds = round(time.perf_counter() - start, 1)
+    more = int(MORE * budget)
     if not k:
-        for other in N_REMOVED:
-            note(
-                "all", other, test(agent, draw_removed(env_id, other, seed)), train_seconds=seconds
-            )
+        results = {other: test(agent, draw_removed(env_id, other, seed)) for other in N_REMOVED}
+        tried = agent.refine(1, more)
+        added = [str(each) for each in tried if each.kept]
+        note("all", 0, results.pop(0), train_seconds=seconds, tried=len(tried), added=added)
+        for other, result in results.items():
+            note("all", other, result, train_seconds=seconds)
         return
     without = test(agent, removed)  # before questions are compared in the states that it met
     first = [round(tests.agreement(one.question), 3) for one in agent.find_missing()[:5]]
     note("without", k, without, train_seconds=seconds, agreements=first)
-    more = int(MORE * budget)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "agent.zip"
         agent.save(file)

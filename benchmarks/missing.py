@@ -7,8 +7,8 @@ with a person who accepts only what was removed (``asked``), each with a fifth o
 ``--n-removed 0`` trains an agent with all attributes (``all``), and gives it the tasks of the
 others, too. Then ``refine`` is asked for one attribute more, although none is missing: the line of
 task ``0 removed`` has what was tried, and what was kept (``added``). Every figure is a line of
-suite ``missing``. Test seeds are 3, 4, 5, with tasks from seed 10,000 on. Choices were made on seeds from
-100 on, and once on seeds 0, 1, 2 (``results/trials.txt``), which are not tested again.
+suite ``missing``. Test seeds are 3, 4, 5, with tasks from seed 10,000 on. Choices were made on
+seeds from 100 on, and once on seeds 0, 1, 2 (``results/trials.txt``), which are not tested again.
 """
 
 from __future__ import annotations

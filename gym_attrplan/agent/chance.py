@@ -51,10 +51,9 @@ class Chance:
         self.counts = np.zeros(2, np.int64)
         self._episodes = np.arange(n_envs, dtype=np.uint64)
         self._next_episode = n_envs
-        self._table = KeyTable(n_words=3)
-        self._effects = np.zeros(0, np.int64)
         self._here = np.zeros(n_envs, np.int64)
         self._n_watched = 0
+        self._forget()
 
     @property
     def is_random(self) -> bool:
@@ -98,7 +97,7 @@ class Chance:
         self._n_watched += len(over)
         self._renew(over)
         if self.is_judged:
-            self._table, self._effects = KeyTable(n_words=3), np.zeros(0, np.int64)
+            self._forget()
 
     def restore(self, counts: npt.NDArray[Any]) -> None:
         """Continue from the counts of an earlier training.
@@ -112,8 +111,12 @@ class Chance:
                 "repeated actions are two counts, the second at most the first; "
                 f"received {counts.tolist()}."
             )
-        self.__init__(len(self._episodes))  # type: ignore[misc]
-        self.counts = counts.copy()
+        self.counts, self._n_watched = counts.copy(), 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._table = KeyTable(n_words=3)
+        self._effects = np.zeros(0, np.int64)
 
     def _renew(self, rows: BoolArray) -> None:
         """Number the episodes of these rows anew, so that they repeat nothing of earlier ones."""

@@ -53,6 +53,7 @@ class Chance:
         self._next_episode = n_envs
         self._here = np.zeros(n_envs, np.int64)
         self._n_watched = 0
+        self._effects: npt.NDArray[np.int64]
         self._forget()
 
     @property
@@ -116,7 +117,7 @@ class Chance:
 
     def _forget(self) -> None:
         self._table = KeyTable(n_words=3)
-        self._effects: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._effects = np.zeros(0, np.int64)
 
     def _renew(self, rows: BoolArray) -> None:
         """Number the episodes of these rows anew, so that they repeat nothing of earlier ones."""

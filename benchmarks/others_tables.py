@@ -54,11 +54,13 @@ def render(results: Results) -> str:
         ours = find(results, env, "ap")
         rivals = [best(results, env, methods) for methods in measured.values()]
         assert ours is not None  # the rivals are trained as long as ours
-        theirs = [line["extra"]["train_steps"] for one in rivals if one for line in one.lines]
+        lines = [line for one in rivals if one for line in one.lines]
+        theirs = [line["extra"]["train_steps"] for line in lines]
         steps = (
             f"{_millions(CASES[env].budget)}, {_millions(min(theirs))} to {_millions(max(theirs))}"
         )
-        minutes = sum(line["extra"]["train_seconds"] for line in ours.lines) / len(ours.lines) / 60
+        given = [line["extra"]["our_seconds"] for line in lines if line["extra"].get("our_seconds")]
+        minutes = sum(given) / len(given) / 60
         cells = [_cell(one) for one in (ours, *rivals)]
         rows.append([f"``{env}``, {goal}", steps, f"{minutes:.0f}", *cells])
     return list_table(rows)

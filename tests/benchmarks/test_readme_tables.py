@@ -212,12 +212,11 @@ def test_the_rivals_on_continuous_blocks_equal_the_raw_results():
     assert PERCENT.findall(rivals) == [*found, *{measured(rivals, one)[0] for one in learners}]
 
 
-def beside_the_bonus(env):
-    """What PPO with our bonus solves of a public environment's tasks, and what ours solves."""
-    others = importlib.import_module("others_tables")
-    figures = [others.find(RESULTS, env, method) for method in ("ppo_count", "ap")]
-    assert all(sorted(one.seeds) == [0, 1, 2] for one in figures)
-    return tuple(f"{one.percent:.1f}%" for one in figures)
+def public(env, method):
+    """What a learner solves of a public environment's tasks, all of three seeds."""
+    figure = importlib.import_module("others_tables").find(RESULTS, env, method)
+    assert sorted(figure.seeds) == [0, 1, 2]
+    return f"{figure.percent:.1f}%"
 
 
 def test_the_seeds_on_which_the_bonus_did_badly_are_told():
@@ -236,13 +235,32 @@ def test_the_build_order_with_default_options_is_told_beside_the_rivals():
     assert f"our agent with default options solves {figure.percent:.1f}% (first table)" in words
 
 
-def test_where_the_bonus_is_ahead_and_where_not_equals_the_raw_results():
-    words = " ".join(PAGE.split())
-    for env, name in (("MiniGrid-FourRooms-v0", "FourRooms"), ("FrozenLake8x8-v1", "FrozenLake")):
-        assert "{} against {} on {}".format(*beside_the_bonus(env), name) in words
-    for env, name in (("MountainCar-v0", "MountainCar"), ("PointMaze_Medium-v3", "PointMaze")):
-        theirs, ours = beside_the_bonus(env)
-        assert f"{ours} against {theirs} on {name}" in words
+def test_where_ppo_is_ahead_and_where_not_equals_the_raw_results():
+    pages = {
+        file: " ".join((ROOT / file).read_text().split())
+        for file in ("README.rst", "docs/results.rst", "docs/others.rst")
+    }
+    rooms, lake = "MiniGrid-FourRooms-v0", "FrozenLake8x8-v1"
+    car, maze = "MountainCar-v0", "PointMaze_Medium-v3"
+    ours = {env: public(env, "ap") for env in (rooms, lake, car, maze)}
+    plain = {env: public(env, "ppo") for env in (rooms, lake, car, maze)}
+    bonus, paper = public(rooms, "ppo_count"), public(maze, "ap_paper")
+    told = pages["README.rst"]
+    assert f"On FourRooms it solves more ({bonus} against {ours[rooms]})" in told
+    assert f"more of FrozenLake ({plain[lake]} against {ours[lake]})" in told
+    cells = [f"**{ours[maze]}**", f"PPO {plain[maze]}", paper]
+    assert row_of("PointMaze, any cell, 1M steps", README) == cells
+    told = pages["docs/results.rst"]
+    assert f"with the bonus {bonus} against {ours[rooms]} on FourRooms" in told
+    assert f"plain PPO {plain[lake]} against {ours[lake]} on FrozenLake" in told
+    assert f"{ours[maze]} against {plain[maze]} on PointMaze" in told
+    told = pages["docs/others.rst"]
+    assert f"{plain[rooms]} against our {ours[rooms]} on FourRooms" in told
+    assert f"{plain[lake]} against {ours[lake]} on FrozenLake" in told
+    assert f"{plain[car]} against {ours[car]} on MountainCar" in told
+    assert f"Plain PPO solves {public('MiniGrid-DoorKey-8x8-v0', 'ppo')} on DoorKey" in told
+    assert f"Ours solves {ours[maze]}, plain PPO {plain[maze]}" in told
+    assert f"solves {paper} on PointMaze" in told
 
 
 @pytest.mark.parametrize("file", ["docs/results.rst", "docs/comparison.rst"])
@@ -430,23 +448,6 @@ def test_the_readmes_rows_equal_the_raw_results(label):
     figures = [RESULTS.find(source).percent for source in HEADLINES[label]]
     assert PERCENT.findall(ours + rival) == [f"{figure:.1f}" for figure in figures]
     assert paper in PAGE
-
-
-def test_the_readmes_maze_row_and_where_the_bonus_is_ahead_equal_the_raw_results():
-    ours, rival, _ = row_of("PointMaze, any cell, 1M steps", README)
-    assert (f"PPO + our bonus {beside_the_bonus('PointMaze_Medium-v3')[0]}", ours.strip("*")) == (
-        rival,
-        beside_the_bonus("PointMaze_Medium-v3")[1],
-    )
-    told = re.search(
-        r"solves more of (.*) and (.*) than ours \((.*) against (.*), (.*) against (.*)\)", README
-    )
-    names, figures = told.groups()[:2], told.groups()[2:]
-    assert names == ("FourRooms", "FrozenLake")
-    assert figures == (
-        *beside_the_bonus("MiniGrid-FourRooms-v0"),
-        *beside_the_bonus("FrozenLake8x8-v1"),
-    )
 
 
 def test_the_readmes_puzzle_row_equals_the_raw_results():

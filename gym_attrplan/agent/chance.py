@@ -28,8 +28,8 @@ MAX_STEPS = 65_536
 class Chance:
     """Compares the effects of an action that an episode repeats with the same observation.
 
-    In an environment with chance, such as slippery ice, a success may be luck, and a return to an
-    observation is not a sign that the policy is going in circles.
+    In an environment with chance, such as slippery ice, a return to an observation is not a sign
+    that the policy is going in circles.
 
     Args:
         n_envs: Number of environments.

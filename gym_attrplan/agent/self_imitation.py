@@ -34,10 +34,7 @@ NEAR = 0.8
 """Factor on the probability of drawing a step, for each further step from the change."""
 
 LEARNED = 0.5
-"""Success rate above which a change needs no imitation."""
-
-LEARNED_BY_CHANCE = 0.1
-"""The same in an environment with chance, where examples include luck."""
+"""Success rate above which a change needs no imitation: examples also include luck."""
 
 BATCH_SIZE = 512
 """Number of examples in a batch, and number of steps for which one batch is learned."""
@@ -51,9 +48,7 @@ class SelfImitation(BaseCallback):
     all other hops, and then never made when it is the goal. So examples are remembered, and the
     policy imitates those that went better than it expects: the loss is ``-max(R - V, 0) log π(a)``
     (self-imitation learning, Oh et al., 2018), with the goal replaced in hindsight. Every change
-    that is not learned yet has the same share of the examples, less its success rate. In an
-    environment with chance, where what went well may have been luck, only changes that hardly ever
-    succeed are imitated.
+    that is not learned yet has the same share of the examples, less its success rate.
 
     Args:
         practice: The environments that the model learns in.
@@ -108,8 +103,7 @@ class SelfImitation(BaseCallback):
         changes = outcomes.singles(made // n_values, made % n_values)
         need, paid_if_ended = np.zeros((2, len(total)))
         tried, succeeded = outcomes.attempts_at(changes)
-        learned = LEARNED_BY_CHANCE if self._practice.chance.is_random else LEARNED
-        need[made] = np.maximum(1.0 - succeeded / (tried + 1.0) / learned, 0.0)
+        need[made] = np.maximum(1.0 - succeeded / (tried + 1.0) / LEARNED, 0.0)
         every = np.ones(len(made), np.bool_)
         paid_if_ended[made] = outcomes.pay(changes, made=every, over=every)
         rewards: FloatArray = faded * np.where(examples.ended, paid_if_ended[number], 1.0)

@@ -4,15 +4,12 @@ from itertools import count
 
 import numpy as np
 import pytest
-from test_practice import practice
-from test_self_imitation import model_for
 
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.agent import chance as module
 from gym_attrplan.agent.chance import Chance
 from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.remote.practice import practise, take_in
-from gym_attrplan.agent.self_imitation import SelfImitation
 from gym_attrplan.error import InvalidArchive
 
 CERTAIN, RANDOM = np.array([1_000, 1_000]), np.array([1_000, 300])
@@ -111,21 +108,3 @@ def test_with_chance_a_return_is_no_reason_for_another_action(counts):
         actions, state = agent.predict(observation, state, deterministic=True)
         chosen |= set(actions.tolist())
     assert (len(chosen) == 1) == (counts is RANDOM)
-
-
-def test_with_chance_only_what_hardly_ever_succeeds_is_imitated():
-    env = practice(n=8, explore_share=1.0)
-    imitation = SelfImitation(env, rng=np.random.default_rng(0))
-    model_for(env).learn(512, imitation)
-    zeros = np.zeros((100, 3), int)
-    for column in range(3):
-        for value in (0, 1):
-            change = np.full((100, 3), -1)
-            change[:, column] = value
-            env.outcomes.record(zeros, change, zeros, made=np.arange(100) < 20, n_steps=1)
-    needs = []
-    for counts in (CERTAIN, RANDOM):
-        env.chance.restore(counts)
-        needs.append(imitation._weigh(imitation._past.examples())[2])
-    assert needs[0] > 0.5
-    assert needs[1] == 0.0

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
-from gym_attrplan.agent.retries import searching_actions, wandering_actions
+from gym_attrplan.agent.retries import PATIENCE, searching_actions, wandering_actions
 from gym_attrplan.agent.trail import CAME_FROM
 from gym_attrplan.attributes import FREE
 
@@ -25,7 +25,8 @@ class HopPolicy:
         explorer: The policy that acts if there is no target.
         options: Whether actions are sampled, and whether others are tried after a failure.
         draw: Whether those are sampled from the policy, instead of being the least tried ones.
-        is_random: Whether chance decides about the effects of actions. Then no others are tried.
+        is_random: Whether chance decides about the effects of actions. Then samples of actions are
+            drawn from the policy itself, never from a flatter distribution.
     """
 
     def __init__(
@@ -83,8 +84,15 @@ class HopPolicy:
         deterministic: bool,
     ) -> npt.NDArray[Any]:
         deterministic = deterministic and not self._options.sample_actions
-        if deterministic and self._options.retry_cost and not self._is_random:
-            return searching_actions(self._low_level, observations, journey, envs, draw=self._draw)
+        if deterministic and self._options.retry_cost:
+            return searching_actions(
+                self._low_level,
+                observations,
+                journey,
+                envs,
+                draw=self._draw,
+                patience=np.inf if self._is_random else PATIENCE,
+            )
         actions: npt.NDArray[Any] = self._low_level.predict(
             observations, deterministic=deterministic
         )[0]

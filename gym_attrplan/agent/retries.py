@@ -35,6 +35,7 @@ def searching_actions(
     envs: npt.NDArray[np.int64],
     *,
     draw: bool = False,
+    patience: float = PATIENCE,
 ) -> npt.NDArray[Any]:
     """Return the most probable actions, and others where those failed earlier in the episode.
 
@@ -44,9 +45,10 @@ def searching_actions(
         journey: The record of the episodes.
         envs: ``(n,)`` the environment of each row.
         draw: Whether another action is sampled from the policy, instead of the least tried one.
+        patience: Number of returns before samples are drawn from a flatter distribution.
     """
     if draw and knows_action_probs(model):
-        return redrawn_actions(model, observations, journey.tries, envs)
+        return redrawn_actions(model, observations, journey.tries, envs, patience)
     if knows_action_probs(model):
         return least_tried_actions(model, observations, journey.tries, envs)
     actions = np.asarray(model.predict(observations, deterministic=True)[0])
@@ -130,11 +132,12 @@ def redrawn_actions(
     observations: Observations,
     memory: EpisodeMemory,
     envs: npt.NDArray[np.int64],
+    patience: float = PATIENCE,
 ) -> npt.NDArray[np.int64]:
     """Return the most probable action of each row, or a sampled one if the observation recurs.
 
     An agent that returns to an observation may be going in circles, or chance has led it back and
-    the most probable action is still the best. Sampling serves both cases. After :data:`PATIENCE`
+    the most probable action is still the best. Sampling serves both cases. After some
     returns the distribution becomes flatter. The same returns give the same samples.
 
     Args:
@@ -142,6 +145,7 @@ def redrawn_actions(
         observations: ``{key: (n, …)}``, with the hop's target as ``desired_goal``.
         memory: Counts the returns within each episode.
         envs: ``(n,)`` the environment of each row.
+        patience: Number of returns before the distribution becomes flatter.
     """
     scores, situation = _scores(model, observations), fingerprints(observations)
     here = np.zeros(len(envs), np.int64)
@@ -150,7 +154,7 @@ def redrawn_actions(
     chosen: npt.NDArray[np.int64] = scores.argmax(axis=1)
     for i in np.flatnonzero(n_returns > 0).tolist():
         rng = np.random.default_rng([int(situation[i]), int(n_returns[i])])
-        flattened = scores[i] / max(1.0, n_returns[i] / PATIENCE)
+        flattened = scores[i] / max(1.0, n_returns[i] / patience)
         chosen[i] = (flattened + rng.gumbel(size=scores.shape[1])).argmax()
     return chosen
 

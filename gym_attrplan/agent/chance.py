@@ -87,11 +87,11 @@ class Chance:
         parts = (self._episodes, here, fingerprints({"": actions}))
         keys = np.stack([part.astype(np.uint64) for part in parts], axis=1)[~over]
         effects = self._here[~over]
-        numbers = self._table.find(keys)
-        again = numbers >= 0
+        n_known = len(self._table)
+        numbers = self._table.add(keys)
+        again = numbers < n_known
         same = self._effects[numbers[again]] == effects[again]
         self.counts += (len(same), int(same.sum()))
-        numbers = self._table.add(keys)
         if len(self._table) > len(self._effects):
             self._effects = np.resize(self._effects, 2 * len(self._table))
         self._effects[numbers] = effects

@@ -83,14 +83,14 @@ def test_slippery_ice_is_recognised_in_practice_also_by_a_worker(is_slippery, tm
     agent = AttributePlannerAgent(
         "MultiInputPolicy", venv, seed=0, low_level_kwargs={"n_steps": 64}
     )
-    agent.learn(4_096)
+    agent.learn(2_048)
     assert agent.hops.chance.is_random == is_slippery
     agent.save(tmp_path / "agent.zip")
     again = AttributePlannerAgent.load(tmp_path / "agent.zip", env=venv)
     assert again.hops.chance.counts.tolist() == agent.hops.chance.counts.tolist()
-    new = AttributePlannerAgent("MultiInputPolicy", venv, seed=0)
-    take_in(new, practise(again, seed=1, n_steps=512))  # a copy that knows the same
-    n_repeats, n_same = new.hops.chance.counts
+    other = AttributePlannerAgent("MultiInputPolicy", venv, seed=0)
+    take_in(other, practise(again, seed=1, n_steps=256))  # only what this batch repeats
+    n_repeats, n_same = other.hops.chance.counts
     assert n_repeats > 100
     assert (n_same < 0.6 * n_repeats) == is_slippery
 

@@ -138,6 +138,22 @@ def test_what_a_newcomer_gets_equals_the_raw_results(label, suite):
     assert bar == suite[env].least or env == "FrozenLake8x8-v1"  # whose optimum takes a while
 
 
+def test_plans_that_promise_too_much_are_told(suite):
+    def too_much(env):
+        lines = RESULTS.find(Source("defaults", env, "asked", "ap", suite[env].budget)).lines
+        parts = [line["extra"] for line in lines]
+        return 100 * sum(one["promised"] - one["kept"] for one in parts) / len(parts)
+
+    off = {env: too_much(env) for env in suite}
+    lake = off.pop("FrozenLake8x8-v1")
+    words = " ".join(PAGE.split())
+    assert max(map(abs, off.values())) <= 10
+    assert (
+        "In every row but FrozenLake's, the predicted probability of plans is within ten" in words
+    )
+    assert f"On FrozenLake it is {lake:.0f} points higher." in words
+
+
 @pytest.mark.parametrize("label", DISCRETE)
 def test_the_discrete_blocks_equal_the_raw_results(label):
     task, budget = DISCRETE[label]

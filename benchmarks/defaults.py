@@ -27,6 +27,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.environments import as_vec_env
 from gym_attrplan.agent.evaluation import asking_for, evaluate_tasks, goals_to_ask
+from gym_attrplan.report.agent_facts import HopTable
 from gym_attrplan.report.calibration import try_edges, try_plans
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -34,6 +35,9 @@ from examples.own_env_in_40_lines import make_env as make_corridor
 
 N_COPIES = 32
 """Environments of a kind that is no id, as many as the library makes of an id."""
+
+N_WEAKEST = 3
+"""Hops named in a line: of those attempted often, the ones that fail most often."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Case:
         make: What makes one environment, where it is no id with ready attributes.
         policy: SB3's, or ours for units.
         kwargs: For the environment of an id.
+        env_id: The id, where it is not the name of the row.
     """
 
     budget: int
@@ -55,12 +60,13 @@ class Case:
     make: Callable[[], gym.Env[Any, Any]] | None = None
     policy: str = "MultiInputPolicy"
     kwargs: dict[str, Any] | None = None
+    env_id: str | None = None
 
     def make_envs(self, env_id: str, n_envs: int | None = None) -> VecEnv:
         """The environments."""
         if self.make is not None:
             return as_vec_env(make_vec_env(self.make, n_envs or N_COPIES))
-        return as_vec_env(env_id, n_envs=n_envs, env_kwargs=self.kwargs)
+        return as_vec_env(self.env_id or env_id, n_envs=n_envs, env_kwargs=self.kwargs)
 
 
 def asking(*goals: str) -> Callable[[VecEnv], list[Any]]:
@@ -176,9 +182,21 @@ def best_on_the_lake(n_steps: int = 200) -> float:
 
 
 def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | None) -> None:
+    """Measure an environment of the suite."""
+    measure("defaults", env_id, SUITE[env_id], seed, n_tasks, budget, save)
+
+
+def measure(
+    suite: str,
+    env_id: str,
+    case: Case,
+    seed: int,
+    n_tasks: int,
+    budget: int | None,
+    save: str | None = None,
+) -> None:
     """Train an agent with default options, evaluate it, and append the figure."""
     torch.set_num_threads(1)
-    case = SUITE[env_id]
     budget = budget or case.budget
     start = time.perf_counter()
     agent = AttributePlannerAgent(case.policy, case.make_envs(env_id), seed=seed, device="cpu")
@@ -192,8 +210,9 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
     with asking_for(tests, goals_to_ask(agent, tests, goals, seed=seed)):
         trials = try_plans(agent, tests, n_tasks=300, seed=20_000 + seed)
     hops = try_edges(agent, tests, seed=30_000 + seed)
+    weakest = HopTable.of(agent).most_failing()[:N_WEAKEST]
     append(
-        "defaults",
+        suite,
         env=env_id,
         task="asked",
         method="ap",
@@ -204,6 +223,8 @@ def run(env_id: str, seed: int, n_tasks: int, budget: int | None, save: str | No
         extra={
             "mean_steps": float(result.n_steps.mean()),
             "train_seconds": round(seconds, 1),
+            "n_descriptions": agent.counts.n_nodes,
+            "weakest_hops": [f"{one.name}: {one.percent:.0f}%" for one in weakest],
             "promised": round(float(trials.predicted.mean()), 3),
             "kept": round(float(trials.reached.mean()), 3),
             "calibration_error": round(trials.calibration_error, 3),

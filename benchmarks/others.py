@@ -19,6 +19,7 @@ import torch
 from bonuses import CountedTransitions, RandomNetworkDistillation
 from cells import add_arguments, run_cells
 from defaults import SUITE as CASES
+from defaults import Case
 from fair import better, both_ways
 from gymnasium import spaces
 from ledger import append, read
@@ -131,9 +132,22 @@ def our_seconds(env_id: str, budget: int, seed: int) -> float:
 
 
 def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds: float) -> None:
+    """Measure a learner on an environment of the suite."""
+    measure(SUITE, env_id, CASES[env_id], method, seed, n_tasks, budget, seconds)
+
+
+def measure(
+    suite: str,
+    env_id: str,
+    case: Case,
+    method: str,
+    seed: int,
+    n_tasks: int,
+    budget: int,
+    seconds: float,
+) -> None:
     """Train and evaluate one learner, and append the figure."""
     torch.set_num_threads(1)
-    case = CASES[env_id]
     venv, tests = case.make_envs(env_id), case.make_envs(env_id, n_envs=20)
     goals = None if case.goals is None else case.goals(tests)
     start = time.perf_counter()
@@ -149,7 +163,7 @@ def run(env_id: str, method: str, seed: int, n_tasks: int, budget: int, seconds:
     found = both_ways(model, tests, n_tasks=n_tasks, goals=goals, seed=10_000 + seed)
     best = better(found)
     append(
-        SUITE,
+        suite,
         env=env_id,
         task="asked",
         method=method,

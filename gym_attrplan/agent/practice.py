@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+from gym_attrplan.agent.aims import Aims
 from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.chance import Chance
 from gym_attrplan.agent.change_drawer import ChangeDrawer
@@ -80,6 +81,7 @@ class PracticeVecEnv(HopJudge):
         self._attempts = attempts
         self._rng = rng
         self._drawer = ChangeDrawer(outcomes, counts, settings, rng)
+        self._aims = Aims(outcomes, counts, settings, self.num_envs, rng)
         self._clock = time.time()
         self._tally = np.zeros(2, np.int64)
         self.notes: PracticeNotes | None = None
@@ -135,6 +137,7 @@ class PracticeVecEnv(HopJudge):
         self._n_steps, self._limits, self._ages = np.zeros((3, n), np.int64)
         self._returns = np.zeros(n)
         self._drawer.see(here)
+        self._aims.forget()
         self.chance.begin(observations)
         self._next_segments(np.arange(n), here)
         observations["desired_goal"] = self._goals.copy()
@@ -177,6 +180,7 @@ class PracticeVecEnv(HopJudge):
                 last = last or {key: part[i] for key, part in observations.items()}
                 infos[i] = self._last_info(i, last, bool(made[i]), bool(ended[i]))
             self._count(done & ~self._explores, ends, made, ended, cut, infos)
+            self._aims.give_up(np.flatnonzero(done & ~made & ~self._explores))
             self._next_segments(np.flatnonzero(done), here)
             observations["desired_goal"][done] = self._goals[done]
             if self._attempts is not None:
@@ -279,6 +283,8 @@ class PracticeVecEnv(HopJudge):
         changes = self._drawer.draw(here[rows])
         explores = self._rng.random(len(rows)) < self.settings.explore_share
         explores |= (changes == FREE).all(axis=1)
+        hops = ~explores
+        changes[hops] = self._aims.direct(rows[hops], here[rows[hops]], changes[hops])
         changes[explores] = FREE
         self._goals[rows], self._explores[rows] = changes, explores
         self._starts[rows] = here[rows]

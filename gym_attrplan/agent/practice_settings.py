@@ -24,6 +24,7 @@ class PracticeSettings:
             success probability p.
         near: Extra weight, times (1 - p), of a change that was seen to follow from the current
             description: it can be learned, however often it has failed.
+        aim_share: Probability that an environment without an aim gets one when a hop begins.
     """
 
     explore_share: float = 0.25
@@ -33,6 +34,7 @@ class PracticeSettings:
     limits: tuple[int, int] = (16, 200)
     floor: float = 0.02
     near: float = 0.25
+    aim_share: float = 0.5
 
     @classmethod
     def given(cls, *, max_hop_steps: int | None = None, **settings: Any) -> PracticeSettings:
@@ -49,6 +51,7 @@ class PracticeSettings:
             ("first_limit", 1, np.inf),
             ("floor", 0.0, 1.0),
             ("near", 0.0, 1.0),
+            ("aim_share", 0.0, 1.0),
         ):
             if not low <= (value := getattr(self, name)) <= high:
                 raise InvalidOption(f"{name} is from {low} to {high}; received {value!r}.")

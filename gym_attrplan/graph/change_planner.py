@@ -149,6 +149,27 @@ class ChangePlanner:
         chosen[known[found]] = self._table.change[rows[best[found]]]
         return chosen
 
+    def ways_to(self, places: Places) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Return how to get to any of some descriptions, from every description.
+
+        Args:
+            places: ``(k,)`` their numbers.
+
+        Returns:
+            ``(n_nodes,)`` the number of the next change, -1 if there is no way or it is not needed,
+            and ``(n_nodes,)`` whether the description is one of them.
+        """
+        self._follow()
+        worth = self._worth(np.arange(len(self._table.node)), self._solve(places))[self._by_node]
+        owner = self._table.node[self._by_node]
+        best, _ = row_argmin(np.where(worth > _NEVER, -worth, np.inf), owner, self._n_nodes)
+        there = np.zeros(self._n_nodes, np.bool_)
+        there[places] = True
+        found = (best >= 0) & ~there
+        chosen = np.full(self._n_nodes, -1)
+        chosen[found] = self._table.change[self._by_node[best[found]]]
+        return chosen, there
+
     def plan(
         self,
         description: npt.ArrayLike,

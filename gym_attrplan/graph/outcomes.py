@@ -175,6 +175,11 @@ class HopOutcomes:
     # --- reading ----------------------------------------------------------------------------
 
     @property
+    def epoch(self) -> int:
+        """Number of epochs begun."""
+        return self._epoch
+
+    @property
     def n_changes(self) -> int:
         """Number of different changes attempted."""
         return len(self._changes)

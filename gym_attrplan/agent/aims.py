@@ -1,0 +1,154 @@
+"""Aims: ways to the descriptions where a change that needs practice can be practised."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.agent.practice_settings import PracticeSettings
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.change_planner import ChangePlanner
+from gym_attrplan.graph.outcomes import HopOutcomes
+
+Rows = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_NONE = -1
+_N_AIMS = 4
+"""Number of changes that are aimed at in an epoch."""
+
+_N_STEPS_SEEN = 50_000
+"""Maximum number of transitions that are searched for places to practise."""
+
+_N_ROWS = 20_000
+"""Number of recorded hops beyond which the ways are computed less often than every epoch."""
+
+
+class Ways(NamedTuple):
+    """How to get to where a change can be practised.
+
+    Attributes:
+        next: ``(n_nodes,)`` number of the change to ask for first, -1 where there is none.
+        there: ``(n_nodes,)`` whether the description is such a place.
+    """
+
+    next: Rows
+    there: BoolArray
+
+
+class Aims:
+    """Changes to practise, with the way to where they can be practised, hop by hop.
+
+    A change that was seen to follow from a few descriptions only, such as taking what lies behind a
+    locked door, is rarely practised where hops lead by chance. So some environments aim at a
+    change, drawn by need: their hops follow a plan to a description that it was seen to follow
+    from, and then ask for it. An aim is given up when a hop fails.
+
+    Args:
+        outcomes: The outcomes of earlier hops.
+        counts: The transitions seen.
+        settings: The settings of practice.
+        n_envs: Number of environments.
+        rng: Generator of the draws.
+    """
+
+    def __init__(
+        self,
+        outcomes: HopOutcomes,
+        counts: TransitionCounts,
+        settings: PracticeSettings,
+        n_envs: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._outcomes, self._counts = outcomes, counts
+        self._settings = settings
+        self._rng = rng
+        self._aims = np.full(n_envs, _NONE)
+        self.forget()
+
+    def forget(self) -> None:
+        """Give up all aims, and compute the ways anew before the next."""
+        self._aims[:] = _NONE
+        self._due = _NONE
+        self._ways: dict[int, Ways] = {}
+
+    def give_up(self, rows: Rows) -> None:
+        """Give up the aims of these environments."""
+        self._aims[rows] = _NONE
+
+    def direct(self, rows: Rows, descriptions: IntArray, changes: IntArray) -> IntArray:
+        """Return the changes to ask for next: those drawn, or the next of an aim.
+
+        Args:
+            rows: ``(n,)`` environments.
+            descriptions: ``(n, n_attributes)`` where they are.
+            changes: ``(n, n_attributes)`` the changes drawn.
+        """
+        if self._outcomes.epoch >= self._due:
+            self._refresh()
+        if not len(self._wanted):
+            return changes
+        starts = self._aims[rows] == _NONE
+        starts &= self._rng.random(len(rows)) < self._settings.aim_share
+        self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum())
+        nodes = self._outcomes.index.find(descriptions).astype(np.int64)
+        changes = changes.copy()
+        for aim in np.unique(self._aims[rows]).tolist():
+            mine = np.flatnonzero(self._aims[rows] == aim)
+            if aim in self._ways:
+                ways = self._ways[aim]
+                mine = mine[(nodes[mine] >= 0) & (nodes[mine] < len(ways.next))]
+                changes[mine[ways.there[nodes[mine]]]] = self._single(aim)
+                number = ways.next[nodes[mine]]
+                going = mine[number >= 0]
+                changes[going] = self._outcomes.changes(number[number >= 0])
+                mine = np.setdiff1d(np.flatnonzero(self._aims[rows] == aim), going)
+            self._aims[rows[mine]] = _NONE
+        return changes
+
+    def _single(self, aim: int) -> IntArray:
+        column, value = divmod(aim, self._n_values)
+        return self._outcomes.singles([column], [value])[0]
+
+    @property
+    def _n_values(self) -> int:
+        return int(self._outcomes.space.sizes.max())
+
+    def _refresh(self) -> None:
+        """Draw changes by need, and compute the ways to them and to those aimed at now."""
+        outcomes = self._outcomes
+        self._due = outcomes.epoch + 1 + len(outcomes) // _N_ROWS
+        aims, nodes, need = self._places()
+        every, first = np.unique(aims, return_index=True)
+        self._ways, self._wanted = {}, every
+        if not len(every):
+            return
+        column = every // self._n_values
+        weights = np.maximum.reduceat(need, first) / np.bincount(column)[column]
+        n_aims = min(_N_AIMS, int((weights > 0).sum()))
+        self._wanted = self._rng.choice(every, n_aims, replace=False, p=weights / weights.sum())
+        planner = ChangePlanner(outcomes)
+        for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
+            mine = aims == aim
+            mine[mine] = need[mine] >= 0.5 * need[mine].max()
+            self._ways[aim] = Ways(*planner.ways_to(nodes[mine]))
+
+    def _places(self) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
+        """Return changes ``(n,)``, descriptions they were seen to follow from, and the needs."""
+        outcomes, counts = self._outcomes, self._counts
+        edges = counts.edges()
+        seen = np.flatnonzero(edges.visits > 0)
+        if len(seen) > _N_STEPS_SEEN:
+            seen = self._rng.choice(seen, _N_STEPS_SEEN, replace=False)
+        before = counts.index.vectors(edges.source[seen])
+        after = counts.index.vectors(edges.target[seen])
+        row, column = np.nonzero(before != after)
+        nodes = outcomes.index.find(before[row]).astype(np.int64)
+        pairs = np.stack([column * self._n_values + after[row, column], nodes], axis=1)
+        aims, nodes = np.unique(pairs[nodes >= 0], axis=0).T
+        singles = outcomes.singles(*np.divmod(aims, self._n_values))
+        chances = outcomes.success_rates(outcomes.index.vectors(nodes), singles)
+        return aims, nodes, (1.0 - chances) * (chances + self._settings.near)

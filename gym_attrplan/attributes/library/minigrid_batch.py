@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.attributes.library import family_of
 from gym_attrplan.attributes.library.floor_plan import FloorPlan
-from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
 
 Array = npt.NDArray[Any]
 
 
 class MiniGridBatchAttributes:
-    """Batched :class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes`.
+    """Batched attributes of MiniGrid's environments and of BabyAI's levels.
+
+    They are those of :class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes` or
+    :class:`~gym_attrplan.attributes.library.babyai.BabyAIAttributes`.
 
     Args:
         envs: A batched MiniGrid, wrapped or not.
@@ -27,7 +30,7 @@ class MiniGridBatchAttributes:
 
     def __init__(self, envs: Any, parts: Sequence[str] | None = None) -> None:
         batch = envs.unwrapped
-        single = MiniGridAttributes(batch.template, parts)
+        single = family_of(batch.template)(batch.template, parts)
         self.attribute_space = single.attribute_space
         self._readers = single.readers
         self._plans = _Plans(batch)
@@ -79,7 +82,13 @@ class _Snapshot:
         self.carried, self.front, self.below = batch.carried, batch.front, batch.below
         self.rooms = plans.rooms[batch.slots, batch.agents]
         self.doors = batch.cells[rows[:, None], plans.doors[batch.slots]]
-        self._things = batch.things
+        self._batch, self._things = batch, batch.things
+
+    @property
+    def beyond(self) -> Array:
+        """``(n, 3)`` the things beside the cell ahead."""
+        things: Array = self._batch.beyond
+        return things
 
     def ask(self, question: Callable[[Any], int]) -> Array:
         """Return a function's value for every thing of the catalogue."""

@@ -71,6 +71,7 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
             )
         self._space: AttributeSpace = env.get_wrapper_attr("attribute_space")
         self._steps: list[list[_Task]] = []
+        self._task: _Task | None = None
 
     @property
     def goal(self) -> str:
@@ -89,7 +90,7 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
         level: Any = self.unwrapped
         mission = read_mission(level.mission)
         self._steps = [[_Task(one, level) for one in step] for step in mission]
-        self._task = self._steps[0][0]
+        self._take_up(self._steps[0][0])
         info = {**info, "is_success": False, "n_left": self._n_left}
         return self._ask(observation), info
 
@@ -99,6 +100,8 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
         held = level.carrying
         observation, _, _, truncated, info = self.env.step(action)
         self._tick_off(int(action), held)
+        if action == _TOGGLE and self._task is not None:  # a box may be gone
+            self._task.choose(level)
         reward = float(info["env_reward"])
         info = {**info, "is_success": reward > 0, "n_left": self._n_left}
         return self._ask(observation), reward, bool(info["env_terminated"]), truncated, info
@@ -114,14 +117,21 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
             left = [task for task in self._steps[0] if not task.is_done(level, action, held)]
             self._steps[0] = left
             if left:
-                self._task = left[0]
+                self._take_up(left[0])
                 return
             self._steps.pop(0)  # the same action may do one of the next, as for the verifier
+
+    def _take_up(self, task: _Task) -> None:
+        """Make a task the current one."""
+        if task is not self._task:
+            self._task = task
+            task.choose(self.unwrapped)
 
     def _ask(self, observation: Observation) -> Observation:
         """Set the goal of the current task, or its opposite if it holds already."""
         achieved = observation["achieved_goal"]
-        goal, opposite = self._task.goals(self.unwrapped)
+        assert self._task is not None  # chosen at the reset
+        goal, opposite = self._task.goals()
         wanted = self._space.goal(goal)
         if self._space.matches(achieved, wanted):
             wanted = self._space.goal(opposite)
@@ -162,9 +172,8 @@ class _Task:
         dropped = action == _DROP and held is not None and front is held and _is_in(held, things)
         return dropped and any(_is_in(one, self._meant[1]) for one in _beside_front(level))
 
-    def goals(self, level: Any) -> tuple[Named, Named]:
-        """Return the goal, and its opposite."""
-        self._choose(level)
+    def goals(self) -> tuple[Named, Named]:
+        """Return the goal with the chosen things, and its opposite."""
         thing = look(self._chosen[0])
         if self._verb == "go to":
             is_open = getattr(self._chosen[0], "is_open", False)
@@ -176,8 +185,8 @@ class _Task:
         near = {"facing": thing, "carrying": NOTHING, "beside": look(self._chosen[1])}
         return near, {"carrying": thing}
 
-    def _choose(self, level: Any) -> None:
-        """Choose one of the things meant by each description, unless it is chosen and there."""
+    def choose(self, level: Any) -> None:
+        """Choose one of the things meant by each description, unless those chosen are there."""
         places = _distances(level)
         if self._chosen and all(id(one) in places for one in self._chosen):
             return

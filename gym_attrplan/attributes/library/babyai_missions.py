@@ -23,7 +23,7 @@ PLACES = {
     "on your right": (0, 1),
     "on your left": (0, -1),
 }
-"""Place → factors on the distances ahead and to the right; where the sum is above 0, it is there."""
+"""Place → factors on the distances ahead and to the right; the sum is above 0 in that place."""
 
 _THING = (
     rf"(?:the|a) (?:({'|'.join(COLORS)}) )?(ball|box|key|door|object)"
@@ -105,7 +105,7 @@ def read_mission(text: str) -> Steps:
         InvalidGoal: If the text has none of the known forms.
 
     Example:
-        >>> first, second = read_mission("open the red door after you pick up a key and go to a box")
+        >>> first, second = read_mission("open a red door after you pick up a key and go to a box")
         >>> [one.verb for one in first], [one.verb for one in second]
         (['pick up', 'go to'], ['open'])
     """

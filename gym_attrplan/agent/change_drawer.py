@@ -41,8 +41,14 @@ class ChangeDrawer:
         """Record values that attributes can have."""
         self.seen[np.arange(descriptions.shape[1]), descriptions] = True
 
-    def draw(self, descriptions: IntArray) -> IntArray:
-        """Draw a change for each row: ``(n, n_attributes)``, all free if there is none to make."""
+    def draw(self, descriptions: IntArray, possible: BoolArray | None = None) -> IntArray:
+        """Draw a change for each row: ``(n, n_attributes)``, all free if there is none to make.
+
+        Args:
+            descriptions: ``(n, n_attributes)`` where the environments are.
+            possible: ``(n, n_attributes, n_values)`` values that can occur in their episodes; None
+                if that is not known.
+        """
         column, value = np.nonzero(self.seen)
         singles = self._outcomes.singles(column, value)
         n, k = len(descriptions), len(singles)
@@ -53,6 +59,8 @@ class ChangeDrawer:
         need = (1.0 - chances) * (chances + near) + self._settings.floor
         need /= np.maximum(self.seen.sum(axis=1) - 1, 1)[column]
         need[descriptions[:, column] == value] = 0.0
+        if possible is not None:
+            need[~possible[:, column, value]] = 0.0
         # The first of several exponential clocks to ring is drawn in proportion to the rates.
         clocks = np.full((n, k), np.inf)
         np.divide(self._rng.standard_exponential((n, k)), need, out=clocks, where=need > 0)

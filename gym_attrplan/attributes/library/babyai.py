@@ -7,6 +7,9 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gym_attrplan.attributes.library.babyai_missions import read_mission
 from gym_attrplan.attributes.library.babyai_readers import (
     NOTHING,
@@ -71,6 +74,7 @@ class BabyAIAttributes:
         self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
         self.readers = [reader for _, reader in table.values()]
         self._scene = scenes[-1]
+        self._things: tuple[Any, list[Any]] = (None, [])
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
         """Return the current values of all attributes."""
@@ -78,6 +82,22 @@ class BabyAIAttributes:
         if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
             self._scene = Scene(raw)
         return [reader.one(raw, self._scene) for reader in self.readers]
+
+    def possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
+        """Return ``(n_attributes, n_values)`` the values that can occur with the level's things."""
+        raw = env.unwrapped
+        if self._things[0] is not raw.grid:
+            self._things = (
+                raw.grid,
+                [state for thing in things_in(raw.grid.grid) for state in _states(thing)],
+            )
+        things = [None, *self._things[1], raw.carrying]
+        possible = np.ones((len(self.readers), int(self.attribute_space.sizes.max())), np.bool_)
+        for i, reader in enumerate(self.readers):
+            if (value := getattr(reader, "value", None)) is not None:
+                possible[i] = False
+                possible[i, [value(thing) for thing in things]] = True
+        return possible
 
 
 def _sample_envs(env: Any) -> list[Any]:
@@ -89,6 +109,15 @@ def _sample_envs(env: Any) -> list[Any]:
             sample.reset(seed=seed)
         envs.append(sample)
     return envs
+
+
+def _states(thing: Any) -> list[Any]:
+    """Return a thing, and a door also as it is when it was toggled."""
+    if thing.type != "door":
+        return [thing]
+    other = copy.copy(thing)
+    other.is_open, other.is_locked = not thing.is_open, False
+    return [copy.copy(thing), other]
 
 
 def _verbs(mission: str) -> set[str]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
-import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
 
 from gym_attrplan.attributes.library.babyai_missions import Instruction, read_mission
 from gym_attrplan.attributes.library.babyai_readers import NOTHING, look
-from gym_attrplan.attributes.space import AttributeSpace
+from gym_attrplan.attributes.space import AttributeSpace, IntArray
 from gym_attrplan.error import InvalidEnvironment
 
 Observation = dict[str, Any]
@@ -135,7 +133,7 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
         wanted = self._space.goal(goal)
         if self._space.matches(achieved, wanted):
             wanted = self._space.goal(opposite)
-        self._vector: npt.NDArray[np.signedinteger[Any]] = wanted
+        self._vector: IntArray = wanted
         self.env.get_wrapper_attr("set_goal")(wanted)
         return {**observation, "desired_goal": wanted.copy()}
 
@@ -195,7 +193,7 @@ class _Task:
         for things in self._meant:
             own = [look(one) for one in things]
 
-            def rank(one: Any, own: list[str] = own) -> tuple[int, bool]:
+            def rank(one: Any, own: list[str] = own) -> tuple[bool, int]:
                 others = looks.count(look(one)) > own.count(look(one))
                 return others, places.get(id(one), _NOWHERE)
 

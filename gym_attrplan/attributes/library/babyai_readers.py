@@ -36,15 +36,16 @@ class LookAt:
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
         if self._place == "carried":
-            return self._value(env.carrying)
-        return self._value(scene.grid.get(*env.front_pos))
+            return self.value(env.carrying)
+        return self.value(scene.grid.get(*env.front_pos))
 
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
-        values: Array = batch.ask(self._value)[getattr(batch, self._place)]
+        values: Array = batch.ask(self.value)[getattr(batch, self._place)]
         return values
 
-    def _value(self, thing: Any) -> int:
+    def value(self, thing: Any) -> int:
+        """Return the value if this thing is in the place."""
         if thing is None:
             return 0
         closed = self._values.get(look(thing), 0)
@@ -72,16 +73,17 @@ class LookBeside:
             return 0
         (ahead_x, ahead_y), (right_x, right_y) = env.dir_vec, env.right_vec
         steps = (ahead_x, ahead_y), (right_x, right_y), (-right_x, -right_y)
-        values = (self._value(scene.grid.get(column + x, row + y)) for x, y in steps)
+        values = (self.value(scene.grid.get(column + x, row + y)) for x, y in steps)
         return next(filter(None, values), 0)
 
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
-        values = batch.ask(self._value)[batch.beyond]
+        values = batch.ask(self.value)[batch.beyond]
         first = values[np.arange(len(values)), (values > 0).argmax(axis=1)]
         return np.where(batch.ask(self._has_room)[batch.front], first, 0)
 
-    def _value(self, thing: Any) -> int:
+    def value(self, thing: Any) -> int:
+        """Return the value if this thing lies there."""
         return 0 if thing is None else self._values.get(look(thing), 0)
 
     def _has_room(self, thing: Any) -> bool:
@@ -100,13 +102,14 @@ class LockedDoor:
 
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
-        return next(filter(None, map(self._value, scene.doors)), 0)
+        return next(filter(None, map(self.value, scene.doors)), 0)
 
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
-        values = batch.ask(self._value)[batch.doors]
+        values = batch.ask(self.value)[batch.doors]
         first: Array = values[np.arange(len(values)), (values > 0).argmax(axis=1)]
         return first
 
-    def _value(self, thing: Any) -> int:
+    def value(self, thing: Any) -> int:
+        """Return the value if this is the first door that is locked."""
         return self._values.get(look(thing), 0) if getattr(thing, "is_locked", False) else 0

@@ -165,7 +165,8 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         """``(n, 3)`` the things beside the cell ahead: beyond it, to its right and to its left."""
         sides = self.directions[:, None] + np.array([0, 1, -1])
         ahead = self._firsts + self.agents + self._steps[self.directions]
-        return self._flat.take(ahead[:, None] + self._steps[sides % 4])
+        things: Numbers = self._flat.take(ahead[:, None] + self._steps[sides % 4])
+        return things
 
     # --- episodes ---------------------------------------------------------------------------
 

@@ -57,10 +57,10 @@ class ChangeDrawer:
         ).reshape(n, k)
         near = self._settings.near * self._follows(descriptions)[:, column, value]
         need = (1.0 - chances) * (chances + near) + self._settings.floor
-        need /= np.maximum(self.seen.sum(axis=1) - 1, 1)[column]
+        usable = self.seen[None] if possible is None else self.seen & possible
+        need /= np.maximum(usable.sum(axis=2) - 1, 1)[:, column]
+        need *= usable[:, column, value]
         need[descriptions[:, column] == value] = 0.0
-        if possible is not None:
-            need[~possible[:, column, value]] = 0.0
         # The first of several exponential clocks to ring is drawn in proportion to the rates.
         clocks = np.full((n, k), np.inf)
         np.divide(self._rng.standard_exponential((n, k)), need, out=clocks, where=need > 0)

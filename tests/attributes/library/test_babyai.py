@@ -13,6 +13,7 @@ from test_babyai_missions import quiet_reset
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.attributes.library.babyai import BabyAIAttributes
 from gym_attrplan.attributes.library.babyai_goals import BabyAIGoals
+from gym_attrplan.envs.minigrid import minigrid_vec
 from gym_attrplan.error import InvalidAttributes, InvalidEnvironment
 
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
@@ -116,6 +117,25 @@ def test_locked_names_the_door_that_needs_a_key():
     assert f"locked={door.color} door" in space.describe(env.recompute_attributes())
     door.is_locked = False
     assert "locked=nothing" in space.describe(env.recompute_attributes())
+
+
+@pytest.mark.parametrize("name", ["GoToLocal", "KeyInBox", "UnlockLocalDist", "MiniBossLevel"])
+def test_possible_values_are_those_of_the_layout_in_a_batch_too(name):
+    env_id, n = f"BabyAI-{name}-v0", 4
+    envs = minigrid_vec(env_id, n, without_missions=True)
+    envs.reset(seed=0)
+    for i, possible in enumerate(envs.possible_values()):
+        env = AttributeWrapper(gym.make(env_id))
+        quiet_reset(env, i)
+        np.testing.assert_array_equal(env.possible_values(), possible)
+        looks = {f"{one.color} {one.type}" for one in env.unwrapped.grid.grid if one is not None}
+        words = env.attribute_space.words["facing"]
+        facing = {words[value].removeprefix("open ") for value in np.flatnonzero(possible[0])}
+        assert looks - {"grey wall"} <= facing
+
+
+def test_other_grids_do_not_know_what_is_possible():
+    assert not minigrid_vec("MiniGrid-DoorKey-5x5-v0", 2).knows_possible_values
 
 
 def test_a_goal_that_holds_without_the_deed_is_asked_for_from_the_opposite():

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.agent.practice_settings import PracticeSettings
-from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -37,6 +37,9 @@ class Ways(NamedTuple):
 
     next: Rows
     there: BoolArray
+
+
+_NOWHERE = Ways(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
 
 class Aims:
@@ -79,35 +82,50 @@ class Aims:
         """Give up the aims of these environments."""
         self._aims[rows] = _NONE
 
-    def direct(self, rows: Rows, descriptions: IntArray, changes: IntArray) -> IntArray:
-        """Return the changes to ask for next: those drawn, or the next of an aim.
+    def direct(
+        self,
+        rows: Rows,
+        descriptions: IntArray,
+        changes: IntArray,
+        *,
+        where: BoolArray,
+        possible: BoolArray | None = None,
+    ) -> None:
+        """Replace changes that were drawn by the next ones of the environments' aims.
 
         Args:
             rows: ``(n,)`` environments.
             descriptions: ``(n, n_attributes)`` where they are.
             changes: ``(n, n_attributes)`` the changes drawn.
+            where: ``(n,)`` environments that begin a hop; the others keep their aims.
+            possible: ``(n, n_attributes, n_values)`` values that can occur in their episodes; None
+                if that is not known.
         """
         if self._outcomes.epoch >= self._due:
             self._refresh()
         if not len(self._wanted):
-            return changes
-        starts = self._aims[rows] == _NONE
+            return
+        starts = where & (self._aims[rows] == _NONE)
         starts &= self._rng.random(len(rows)) < self._settings.aim_share
         self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum())
-        nodes = self._outcomes.index.find(descriptions).astype(np.int64)
-        changes = changes.copy()
-        for aim in np.unique(self._aims[rows]).tolist():
-            mine = np.flatnonzero(self._aims[rows] == aim)
-            if aim in self._ways:
-                ways = self._ways[aim]
-                mine = mine[(nodes[mine] >= 0) & (nodes[mine] < len(ways.next))]
-                changes[mine[ways.there[nodes[mine]]]] = self._single(aim)
-                number = ways.next[nodes[mine]]
-                going = mine[number >= 0]
-                changes[going] = self._outcomes.changes(number[number >= 0])
-                mine = np.setdiff1d(np.flatnonzero(self._aims[rows] == aim), going)
-            self._aims[rows[mine]] = _NONE
-        return changes
+        aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
+        nodes = self._outcomes.index.find(descriptions[aiming]).astype(np.int64)
+        aims = self._aims[rows[aiming]]
+        for aim in np.unique(aims).tolist():
+            ways = self._ways.get(aim, _NOWHERE)
+            known = (aims == aim) & (nodes >= 0) & (nodes < len(ways.next))
+            mine, here = aiming[known], nodes[known]
+            asked = changes[mine]
+            asked[ways.there[here]] = self._single(aim)
+            number = ways.next[here]
+            going = number >= 0
+            asked[going] = self._outcomes.changes(number[going])
+            if possible is not None:
+                fits = _can_occur(asked, possible[mine])
+                mine, asked, going = mine[fits], asked[fits], going[fits]
+            changes[mine] = asked
+            self._aims[rows[aiming[aims == aim]]] = _NONE
+            self._aims[rows[mine[going]]] = aim
 
     def _single(self, aim: int) -> IntArray:
         column, value = divmod(aim, self._n_values)
@@ -127,7 +145,7 @@ class Aims:
         if not len(every):
             return
         column = every // self._n_values
-        weights = np.maximum.reduceat(need, first) / np.bincount(column)[column]
+        weights = np.maximum.reduceat(need, first) ** 2 / np.bincount(column)[column]
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
         self._wanted = self._rng.choice(every, n_aims, replace=False, p=weights / weights.sum())
         planner = ChangePlanner(outcomes)
@@ -152,3 +170,11 @@ class Aims:
         singles = outcomes.singles(*np.divmod(aims, self._n_values))
         chances = outcomes.success_rates(outcomes.index.vectors(nodes), singles)
         return aims, nodes, (1.0 - chances) * (chances + self._settings.near)
+
+
+def _can_occur(changes: IntArray, possible: BoolArray) -> BoolArray:
+    """Return ``(n,)`` whether all values that changes ask for can occur."""
+    values = np.maximum(changes, 0).astype(np.int64)
+    occurs = np.take_along_axis(possible, values[:, :, None], axis=2)[:, :, 0]
+    held: BoolArray = (occurs | (changes == FREE)).all(axis=1)
+    return held

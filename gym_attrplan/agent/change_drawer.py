@@ -41,8 +41,14 @@ class ChangeDrawer:
         """Record values that attributes can have."""
         self.seen[np.arange(descriptions.shape[1]), descriptions] = True
 
-    def draw(self, descriptions: IntArray) -> IntArray:
-        """Draw a change for each row: ``(n, n_attributes)``, all free if there is none to make."""
+    def draw(self, descriptions: IntArray, possible: BoolArray | None = None) -> IntArray:
+        """Draw a change for each row: ``(n, n_attributes)``, all free if there is none to make.
+
+        Args:
+            descriptions: ``(n, n_attributes)`` where the environments are.
+            possible: ``(n, n_attributes, n_values)`` values that can occur in their episodes; None
+                if that is not known.
+        """
         column, value = np.nonzero(self.seen)
         singles = self._outcomes.singles(column, value)
         n, k = len(descriptions), len(singles)
@@ -51,7 +57,9 @@ class ChangeDrawer:
         ).reshape(n, k)
         near = self._settings.near * self._follows(descriptions)[:, column, value]
         need = (1.0 - chances) * (chances + near) + self._settings.floor
-        need /= np.maximum(self.seen.sum(axis=1) - 1, 1)[column]
+        usable = self.seen[None] if possible is None else self.seen & possible
+        need /= np.maximum(usable.sum(axis=2) - 1, 1)[:, column]
+        need *= usable[:, column, value]
         need[descriptions[:, column] == value] = 0.0
         # The first of several exponential clocks to ring is drawn in proportion to the rates.
         clocks = np.full((n, k), np.inf)

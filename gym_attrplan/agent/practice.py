@@ -82,6 +82,8 @@ class PracticeVecEnv(HopJudge):
         self._rng = rng
         self._drawer = ChangeDrawer(outcomes, counts, settings, rng)
         self._aims = Aims(outcomes, counts, settings, self.num_envs, rng)
+        asks = venv.has_attr("knows_possible_values")
+        self._asks_what_is_possible = asks and venv.get_attr("knows_possible_values", [0])[0]
         self._clock = time.time()
         self._tally = np.zeros(2, np.int64)
         self.notes: PracticeNotes | None = None
@@ -280,16 +282,27 @@ class PracticeVecEnv(HopJudge):
 
     def _next_segments(self, rows: Rows, here: IntArray) -> None:
         """Begin a segment in each of the rows."""
-        changes = self._drawer.draw(here[rows])
+        possible = self._possible(rows)
+        changes = self._drawer.draw(here[rows], possible)
         explores = self._rng.random(len(rows)) < self.settings.explore_share
         explores |= (changes == FREE).all(axis=1)
-        hops = ~explores
-        changes[hops] = self._aims.direct(rows[hops], here[rows[hops]], changes[hops])
+        self._aims.direct(rows, here[rows], changes, where=~explores, possible=possible)
         changes[explores] = FREE
         self._goals[rows], self._explores[rows] = changes, explores
         self._starts[rows] = here[rows]
         self._n_steps[rows], self._returns[rows] = 0, 0.0
         self._limits[rows] = np.where(explores, self.settings.explore_steps, self.lengths.limit)
+
+    def _possible(self, rows: Rows) -> BoolArray | None:
+        """Return ``(n, n_attributes, n_values)`` values that can occur; None if not known."""
+        if not self._asks_what_is_possible:
+            return None
+        answers = self.venv.env_method("possible_values", indices=rows.tolist())
+        # A batch answers for all of its environments at once.
+        known = answers[0][rows] if answers[0].ndim == 3 else np.stack(answers)
+        n_added = len(self.outcomes.space) - known.shape[1]
+        possible: BoolArray = np.pad(known, ((0, 0), (0, n_added), (0, 0)), constant_values=True)
+        return possible
 
 
 def _holds(achieved: IntArray, change: IntArray) -> BoolArray:

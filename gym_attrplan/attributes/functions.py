@@ -22,6 +22,10 @@ class AttributeFunction(Protocol):
         Under :class:`~gym_attrplan.AttributeVectorWrapper` the environment and the observation
         are batched, and so is the result: ``(n_envs, n_attributes)``, or ``{name: (n_envs,)
         array}``.
+
+        A function may also have a method ``possible(env)``, if it knows which values can occur in
+        the current episode: ``(n_attributes, n_values)`` booleans, or ``(n_envs, n_attributes,
+        n_values)`` of a batch. Agents then practise no others.
         """
 
 

@@ -63,9 +63,14 @@ def register_environments() -> None:
 
 
 def make_minigrid_batch(env_id: str, num_envs: int, kwargs: dict[str, Any]) -> Batch | None:
-    """Make a batch of MiniGrid's environments with their ready attributes; None for other ids."""
-    if not env_id.startswith("MiniGrid-") or "max_episode_steps" in kwargs:
+    """Make a batch of MiniGrid's environments with their ready attributes; None for other ids.
+
+    BabyAI's levels come without missions: an agent that practises needs no end of an episode.
+    """
+    is_level = env_id.startswith("BabyAI-")
+    if not (is_level or env_id.startswith("MiniGrid-")) or "max_episode_steps" in kwargs:
         return None
+    kwargs = {"without_missions": True, **kwargs} if is_level else kwargs
     from gym_attrplan.envs.minigrid.factories import minigrid_vec
 
     try:

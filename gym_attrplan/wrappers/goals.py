@@ -102,6 +102,7 @@ class GoalRules:
     given_goals: IntArray | None
     """Goals to draw instead of the sampler's, ``(k, n_attributes)``; None uses the sampler."""
     unwrapped: Any
+    env: Any
 
     @property
     def origin(self) -> Origin | None:
@@ -112,6 +113,19 @@ class GoalRules:
     def draws_what_it_saw(self) -> bool:
         """Whether the default sampler draws the goals."""
         return self._seen is not None
+
+    @property
+    def knows_possible_values(self) -> bool:
+        """Whether the attribute function knows which values can occur in an episode."""
+        return hasattr(self._function, "possible")
+
+    def possible_values(self) -> npt.NDArray[np.bool_]:
+        """Return ``(…, n_attributes, n_values)`` the values that can occur in this episode.
+
+        The attribute function's ``possible(env)`` says so, if it has such a method.
+        """
+        possible: npt.NDArray[np.bool_] = self._function.possible(self.env)  # type: ignore[attr-defined]
+        return possible
 
     def _set_up(
         self,

@@ -174,6 +174,35 @@ def test_an_attribute_is_not_drawn_more_often_for_having_more_values():
     assert abs((drawn[:, 0] >= 0).mean() - 0.5) < 0.05
 
 
+def test_only_values_that_are_possible_in_the_episode_are_drawn():
+    space = AttributeSpace({"ore": 4, "door": 2})
+    rng = np.random.default_rng(0)
+    drawer = ChangeDrawer(HopOutcomes(space), TransitionCounts(space), PracticeSettings(), rng)
+    drawer.see(np.stack([np.arange(4), np.arange(4) % 2], axis=1))
+    possible = np.ones((1_000, 2, 4), np.bool_)
+    possible[:, 0, [2, 3]] = False
+    drawn = drawer.draw(np.zeros((1_000, 2), np.int8), possible)
+    assert set(drawn[:, 0].tolist()) == {-1, 1}
+    assert abs((drawn[:, 0] >= 0).mean() - 0.5) < 0.05  # as often as the attribute that is free
+    possible[:] = False
+    assert (drawer.draw(np.zeros((1_000, 2), np.int8), possible) == -1).all()
+
+
+def test_an_attribute_function_can_say_what_is_possible():
+    def bits(env, observation):
+        return three_bits(env, observation)
+
+    bits.possible = lambda env: np.array([[True, False], [True, False], [True, True]])
+    venv = DummyVecEnv([lambda: AttributeWrapper(GenericTestEnv(), SPACE, bits)] * 2)
+    settings, rng = PracticeSettings(explore_share=0.0), np.random.default_rng(0)
+    env = PracticeVecEnv(
+        venv, TransitionCounts(SPACE), HopOutcomes(SPACE), settings=settings, rng=rng
+    )
+    env.see(np.array([[1, 1, 1]]))
+    for _ in range(20):
+        assert env.reset()["desired_goal"].tolist() == [ONE, ONE]
+
+
 def test_where_nothing_else_was_ever_seen_there_is_no_change_to_ask_for():
     counts, rng = TransitionCounts(SPACE), np.random.default_rng(0)
     drawer = ChangeDrawer(HopOutcomes(SPACE), counts, PracticeSettings(), rng)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from types import MethodType
 
 import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
+from minigrid.minigrid_env import MiniGridEnv
 
-from gym_attrplan.attributes.library.minigrid import PARTS, MiniGridAttributes
+from gym_attrplan.attributes.library import babyai, family_of
+from gym_attrplan.attributes.library import minigrid as grids
 from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv
 from gym_attrplan.error import InvalidAttributes
@@ -33,8 +36,9 @@ def curious(env, rng):
 
 def ready_or_none(make, env):
     """The attributes with all parts, so that each is compared; None where there are none at all."""
+    is_level = hasattr(getattr(env.unwrapped, "template", env.unwrapped), "gen_mission")
     try:
-        return make(env, PARTS)
+        return make(env, babyai.PARTS if is_level else grids.PARTS)
     except InvalidAttributes:
         return None
 
@@ -42,10 +46,13 @@ def ready_or_none(make, env):
 class Singles:
     """MiniGrid's own environments, which begin the next episode in the step that ends one."""
 
-    def __init__(self, env_id, n_envs, seed, **kwargs):
+    def __init__(self, env_id, n_envs, seed, *, without_missions=False, **kwargs):
         self.envs = [gym.make(env_id, disable_env_checker=True, **kwargs) for _ in range(n_envs)]
+        if without_missions:
+            for env in self.envs:
+                env.unwrapped.step = MethodType(MiniGridEnv.step, env.unwrapped)
         self.now = [env.reset(seed=seed + i)[0] for i, env in enumerate(self.envs)]
-        ready = ready_or_none(MiniGridAttributes, self.envs[0])
+        ready = ready_or_none(family_of(self.envs[0]), self.envs[0])
         self.readers = [copy.copy(ready) for _ in self.envs]  # each keeps its episode's rooms
 
     def step(self, actions):

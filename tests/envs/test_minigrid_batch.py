@@ -33,6 +33,15 @@ SAMPLE = [
     "MiniGrid-ObstructedMaze-1Dlhb-v0",
     "MiniGrid-MemoryS7-v0",
 ]
+LEVELS = [
+    "BabyAI-GoToLocal-v0",
+    "BabyAI-GoToRedBallGrey-v0",
+    "BabyAI-OpenDoor-v0",
+    "BabyAI-UnlockLocalDist-v0",
+    "BabyAI-KeyInBox-v0",
+    "BabyAI-PutNextS5N2-v0",
+    "BabyAI-MiniBossLevel-v0",
+]
 DOOR_KEY = "MiniGrid-DoorKey-5x5-v0"
 
 
@@ -47,6 +56,19 @@ EVERY = sorted(filter(is_batched, gym.registry))
 @pytest.mark.parametrize("env_id", SAMPLE)
 def test_a_batch_does_what_minigrid_does(env_id):
     assert_equal_to_minigrid(env_id, n_envs=4, n_steps=50)
+
+
+@pytest.mark.parametrize("env_id", [*LEVELS, "MiniGrid-Fetch-5x5-N2-v0", "MiniGrid-MemoryS7-v0"])
+def test_without_missions_a_batch_does_what_minigrids_base_class_does(env_id):
+    assert_equal_to_minigrid(env_id, n_envs=4, n_steps=80, without_missions=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "env_id", sorted(one for one in gym.registry if "BabyAI-" in one and "Carrying" not in one)
+)
+def test_every_level_without_missions_does_what_minigrid_does(env_id):
+    assert_equal_to_minigrid(env_id, n_envs=8, n_steps=1_000, without_missions=True)
 
 
 @pytest.mark.slow
@@ -216,7 +238,12 @@ def test_spaces_are_minigrids_own():
     [
         ("CartPole-v1", {}, "for MiniGrid's environments"),
         ("MiniGrid-Dynamic-Obstacles-5x5-v0", {}, r"DynamicObstaclesEnv has a step\(\) of its own"),
-        ("BabyAI-GoToObj-v0", {}, r"has a step\(\) of its own"),
+        ("BabyAI-GoToObj-v0", {}, r"has a step\(\) of its own.*without_missions=True"),
+        (
+            "BabyAI-PutNextS5N2Carrying-v0",
+            {"without_missions": True},
+            "begins with a thing in hand",
+        ),
         (DOOR_KEY, {"colour": "red"}, "does not take .*colour"),
         (DOOR_KEY, {"agent_view_size": 4}, "does not take .*agent_view_size"),
         (DOOR_KEY, {"agent_view_size": 65}, "agent_view_size is at most 63"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from gym_attrplan.attributes.functions import AttributeFunction, load_function
@@ -10,6 +11,7 @@ from gym_attrplan.error import InvalidAttributes
 
 _HERE = __name__
 FAMILIES = {
+    "minigrid.envs.babyai.core.roomgrid_level.RoomGridLevel": f"{_HERE}.babyai:BabyAIAttributes",
     "minigrid.minigrid_env.MiniGridEnv": f"{_HERE}.minigrid:MiniGridAttributes",
     "gym_attrplan.envs.minigrid.batched.MiniGridVectorEnv": (
         f"{_HERE}.minigrid_batch:MiniGridBatchAttributes"
@@ -47,11 +49,21 @@ def ready_attributes(env: Any) -> ReadyAttributes:
         >>> ready.attribute_space
         AttributeSpace({'row': 4, 'column': 4, 'at_goal': 2})
     """
+    ready: ReadyAttributes = family_of(env)(env)
+    return ready
+
+
+def family_of(env: Any) -> Callable[..., Any]:
+    """Return the class of the attributes of the family that an environment belongs to.
+
+    Raises:
+        InvalidAttributes: If it belongs to none.
+    """
     for ancestor in type(env.unwrapped).__mro__:
         maker = FAMILIES.get(f"{ancestor.__module__}.{ancestor.__qualname__}")
         if maker is not None:
-            ready: ReadyAttributes = load_function(maker)(env)
-            return ready
+            found: Callable[..., Any] = load_function(maker)
+            return found
     families = sorted({name.rpartition(".")[2].removesuffix("Env") for name in FAMILIES})
     raise InvalidAttributes(
         f"no attributes are ready for {env}; they are for {', '.join(families)}. Give "

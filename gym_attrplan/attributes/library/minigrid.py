@@ -82,7 +82,7 @@ class MiniGridAttributes:
         if unknown:
             raise InvalidAttributes(f"parts are some of {PARTS}; received {sorted(unknown)}.")
         envs = _sample_envs(env)
-        things = [_things(one.grid.grid) for one in envs]
+        things = [things_in(one.grid.grid) for one in envs]
         every = [thing for episode in things for thing in episode]
         light = [thing for thing in every if thing.can_pickup()]
         self._colored = _colored_kinds(things)
@@ -91,7 +91,7 @@ class MiniGridAttributes:
         found: dict[str, Named] = {
             "carrying": self._carrying(light if can_carry else []),
             "door": _doors([scene.doors for scene in scenes]),
-            "room": _rooms(scenes),
+            "room": rooms_of(scenes),
             "at_goal": _at_goal(scenes),
             "facing": self._facing(every),
         }
@@ -146,7 +146,7 @@ def _sample_envs(env: Any) -> list[Any]:
     return envs
 
 
-def _things(cells: Iterable[Any]) -> list[Any]:
+def things_in(cells: Iterable[Any]) -> list[Any]:
     """Return the things that the agent can act on, in the open or in a box."""
     things = []
     for cell in cells:
@@ -184,7 +184,8 @@ def _doors(episodes: list[list[Any]]) -> Named:
     return {"locked_doors": (n_locked + 1, LockedDoors(n_locked))} if n_locked else {}
 
 
-def _rooms(scenes: list[Scene]) -> Named:
+def rooms_of(scenes: list[Scene]) -> Named:
+    """Return the attribute ``room``, if an episode has several."""
     n_rooms = min(len(ascii_uppercase), max(scene.plan.n_rooms for scene in scenes))
     if n_rooms < 2:
         return {}

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gym_attrplan.attributes.library import family_of
 from gym_attrplan.attributes.library.floor_plan import FloorPlan
-from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
 
 Array = npt.NDArray[Any]
 
+EMPTY = 1
+"""Number of nothing in the batch's catalogue of things, as in MiniGrid's images."""
+
 
 class MiniGridBatchAttributes:
-    """Batched :class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes`.
+    """Batched attributes of MiniGrid's environments and of BabyAI's levels.
+
+    They are those of :class:`~gym_attrplan.attributes.library.minigrid.MiniGridAttributes` or
+    :class:`~gym_attrplan.attributes.library.babyai.BabyAIAttributes`.
 
     Args:
         envs: A batched MiniGrid, wrapped or not.
@@ -27,15 +33,29 @@ class MiniGridBatchAttributes:
 
     def __init__(self, envs: Any, parts: Sequence[str] | None = None) -> None:
         batch = envs.unwrapped
-        single = MiniGridAttributes(batch.template, parts)
+        single = family_of(batch.template)(batch.template, parts)
         self.attribute_space = single.attribute_space
         self._readers = single.readers
+        if hasattr(single, "possible"):
+            self.possible = self._possible
         self._plans = _Plans(batch)
 
     def __call__(self, envs: Any, observations: Any = None, /) -> Array:
         """Return ``(n, n_attributes)`` current values of all attributes."""
         snapshot = _Snapshot(envs.unwrapped, self._plans)
         return np.stack([reader.many(snapshot) for reader in self._readers], axis=1)
+
+    def _possible(self, envs: Any, /) -> Array:
+        """Return ``(n, n_attributes, n_values)`` the values that can occur in each layout."""
+        snapshot = _Snapshot(envs.unwrapped, self._plans)
+        rows, contents = np.arange(len(snapshot.contents))[:, None], snapshot.contents
+        n_values = int(self.attribute_space.sizes.max())
+        possible = np.ones((len(rows), len(self._readers), n_values), np.bool_)
+        for i, reader in enumerate(self._readers):
+            if (value := getattr(reader, "value", None)) is not None:
+                possible[:, i] = False
+                possible[rows, i, snapshot.ask(value)[contents]] = True
+        return possible
 
 
 class _Plans:
@@ -44,11 +64,13 @@ class _Plans:
     Attributes:
         rooms: ``(n_slots, area)`` the number of the room at each cell.
         doors: ``(n_slots, k)`` cells; 0, which lies outside the grid, if there are fewer.
+        contents: ``(n_slots, k)`` things, also as they are when toggled; nothing is one of them.
     """
 
     def __init__(self, batch: Any) -> None:
         self.rooms = np.zeros(batch.layouts.cells.shape, np.int16)
         self.doors = np.zeros((len(self.rooms), 1), np.int64)
+        self.contents = np.full((len(self.rooms), 1), EMPTY)
         self._serials = np.zeros(len(self.rooms), np.int64)
 
     def update(self, layouts: Any, slots: Array) -> None:
@@ -62,12 +84,22 @@ class _Plans:
         kinds = layouts.things.ask(_kind)[geometry.inner(layouts.cells[slot])]
         plan = FloorPlan(kinds, geometry.position(layouts.agents[slot]))
         geometry.inner(self.rooms[slot])[...] = plan.rooms
-        missing = len(plan.doors) - self.doors.shape[1]
-        if missing > 0:
-            self.doors = np.pad(self.doors, ((0, 0), (0, missing)))
-        self.doors[slot] = 0
-        self.doors[slot, : len(plan.doors)] = [geometry.cell(door) for door in plan.doors]
+        doors = [geometry.cell(door) for door in plan.doors]
+        self.doors = _with_row(self.doors, slot, doors, missing=0)
+        tables, numbers = layouts.things.tables, np.unique(geometry.inner(layouts.cells[slot]))
+        every = np.unique([numbers, tables.toggled[numbers], tables.unlocked[numbers]])
+        self.contents = _with_row(self.contents, slot, every.tolist(), missing=EMPTY)
         self._serials[slot] = layouts.serials[slot]
+
+
+def _with_row(table: Array, row: int, values: list[int], *, missing: int) -> Array:
+    """Return a table with a new row; it gets wider if the row does not fit."""
+    too_few = len(values) - table.shape[1]
+    if too_few > 0:
+        table = np.pad(table, ((0, 0), (0, too_few)), constant_values=missing)
+    table[row] = missing
+    table[row, : len(values)] = values
+    return table
 
 
 class _Snapshot:
@@ -78,8 +110,15 @@ class _Snapshot:
         rows = np.arange(len(batch.slots))
         self.carried, self.front, self.below = batch.carried, batch.front, batch.below
         self.rooms = plans.rooms[batch.slots, batch.agents]
+        self.contents = plans.contents[batch.slots]
         self.doors = batch.cells[rows[:, None], plans.doors[batch.slots]]
-        self._things = batch.things
+        self._batch, self._things = batch, batch.things
+
+    @property
+    def beyond(self) -> Array:
+        """``(n, 3)`` the things beside the cell ahead."""
+        things: Array = self._batch.beyond
+        return things
 
     def ask(self, question: Callable[[Any], int]) -> Array:
         """Return a function's value for every thing of the catalogue."""

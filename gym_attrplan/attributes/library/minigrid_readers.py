@@ -41,6 +41,8 @@ class Batch(Protocol):
     """``(n,)`` the thing that each agent carries."""
     front: Array
     """``(n,)`` the thing ahead of each agent."""
+    beyond: Array
+    """``(n, 3)`` the things beside the cell ahead: beyond it, to its right and to its left."""
     below: Array
     """``(n,)`` the thing in each agent's cell."""
     doors: Array

@@ -36,7 +36,8 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
     and the following episodes are also those of MiniGrid's own.
 
     Args:
-        env_id: An id of MiniGrid's whose rules are known: not Dynamic-Obstacles and not BabyAI's.
+        env_id: An id of MiniGrid's whose rules are known: not Dynamic-Obstacles, and BabyAI's only
+            without missions.
         num_envs: Number of environments.
         autoreset_mode: ``SAME_STEP``, or ``DISABLED`` for wrappers that reset by themselves, such
             as :class:`~gym_attrplan.AttributeVectorWrapper`.
@@ -44,6 +45,8 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             drawing a layout takes MiniGrid about a millisecond. Layouts are added until the pool is
             full; then the oldest is replaced every 1,024 steps. None draws a layout for
             each episode.
+        without_missions: Whether episodes have no mission: only goal squares, lava and the time
+            limit end them. BabyAI's levels can then be run in batches.
         full_view: Whether the image shows the whole grid, as MiniGrid's ``FullyObsWrapper`` does.
         render_mode: ``"rgb_array"`` or None.
         **kwargs: Options of MiniGrid's class: ``max_steps``, ``agent_view_size``, ``size``, ….
@@ -68,6 +71,7 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
         *,
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
         pool_size: int | None = None,
+        without_missions: bool = False,
         full_view: bool = False,
         render_mode: str | None = None,
         **kwargs: Any,
@@ -80,7 +84,9 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
             raise InvalidEnvironment(
                 f"render_mode is 'rgb_array' or None for a batch; received {render_mode!r}."
             )
-        self.template, self._rule = make_template(env_id, {**kwargs, "render_mode": render_mode})
+        self.template, self._rule = make_template(
+            env_id, {**kwargs, "render_mode": render_mode}, without_missions=without_missions
+        )
         self._view = self._make_view(full_view)
         space = self.template.observation_space
         image = spaces.Box(0, 255, self._view.shape, np.uint8)
@@ -153,6 +159,14 @@ class MiniGridVectorEnv(BatchEnv[Observation]):
     def below(self) -> Numbers:
         """``(n,)`` the thing in each agent's cell."""
         return self._flat.take(self._firsts + self.agents)
+
+    @property
+    def beyond(self) -> Numbers:
+        """``(n, 3)`` the things beside the cell ahead: beyond it, to its right and to its left."""
+        sides = self.directions[:, None] + np.array([0, 1, -1])
+        ahead = self._firsts + self.agents + self._steps[self.directions]
+        things: Numbers = self._flat.take(ahead[:, None] + self._steps[sides % 4])
+        return things
 
     # --- episodes ---------------------------------------------------------------------------
 

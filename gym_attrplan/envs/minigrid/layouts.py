@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -61,7 +62,8 @@ class Layouts:
         """
         env, geometry = self._env, self.geometry
         env.np_random = rng
-        env.reset()
+        with contextlib.redirect_stdout(None):  # BabyAI prints each layout that it rejects
+            env.reset()
         grid = env.grid
         if (grid.width, grid.height) != (geometry.width, geometry.height) or env.carrying:
             raise InvalidEnvironment(

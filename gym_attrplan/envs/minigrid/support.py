@@ -10,6 +10,10 @@ import gymnasium as gym
 from gym_attrplan.envs.minigrid.rules import END_RULES, EndRule
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
 
+_LEVEL = "minigrid.envs.babyai.core.roomgrid_level.RoomGridLevel"
+_LEVEL_RESETS = (_LEVEL, "minigrid.envs.babyai.putnext.PutNext")
+"""BabyAI's classes whose ``reset`` also sets up the mission and the time limit."""
+
 _MAY_CHANGE = frozenset(
     {
         # drawing a layout, which is left to the class
@@ -25,8 +29,15 @@ _MAY_CHANGE = frozenset(
 """Names that a class may define without changing the result of a step."""
 
 
-def make_template(env_id: str, kwargs: dict[str, Any]) -> tuple[Any, EndRule]:
+def make_template(
+    env_id: str, kwargs: dict[str, Any], *, without_missions: bool = False
+) -> tuple[Any, EndRule]:
     """Return MiniGrid's environment of an id, which draws the layouts, and its end rule.
+
+    Args:
+        env_id: The id.
+        kwargs: Options of its class.
+        without_missions: Whether to leave out what the class adds to the base class's ``step``.
 
     Raises:
         DependencyNotInstalled: If MiniGrid is missing.
@@ -43,14 +54,24 @@ def make_template(env_id: str, kwargs: dict[str, Any]) -> tuple[Any, EndRule]:
         env: Any = gym.make(env_id, disable_env_checker=True, **kwargs).unwrapped
     except (TypeError, AssertionError) as error:
         raise InvalidEnvironment(f"{env_id} does not take {kwargs}: {error}") from error
-    rule = end_rule(type(env))
+    rule = end_rule(type(env), without_missions=without_missions)
+    if getattr(env, "start_carrying", False):
+        raise InvalidEnvironment(
+            f"{env_id} begins with a thing in hand that its first observation does not show; a "
+            "batch begins empty-handed. Use MiniGrid's environments one by one: "
+            "gym.make_vec(id, vectorization_mode='sync')."
+        )
     # The batch computes the view of a new episode; MiniGrid's takes longer than the layout.
     env.gen_obs = lambda: None
     return env, rule
 
 
-def end_rule(env_class: type[Any]) -> EndRule:
+def end_rule(env_class: type[Any], *, without_missions: bool = False) -> EndRule:
     """Return the end rule of a class.
+
+    Args:
+        env_class: The class.
+        without_missions: Whether to return the base class's rule instead.
 
     Raises:
         InvalidEnvironment: If it is not MiniGrid's or changes a rule that is not known here.
@@ -63,8 +84,17 @@ def end_rule(env_class: type[Any]) -> EndRule:
             f"the batch is for MiniGrid's environments, such as 'MiniGrid-DoorKey-8x8-v0'; "
             f"received {name}."
         )
-    rule = END_RULES.get(_definer(env_class, "step"))
+    step = _definer(env_class, "step")
+    rule = END_RULES.get(step)
+    if without_missions and (rule is not None or step == _LEVEL):
+        rule = EndRule()
     changed = [one for one in vars(MiniGridEnv) if one != "step" and _changes(env_class, one)]
+    if rule is None and step == _LEVEL:
+        raise InvalidEnvironment(
+            f"{name} has a step() of its own, in which BabyAI's verifier ends missions; a batch "
+            "has no verifier. Leave the missions out with without_missions=True, or use MiniGrid's "
+            "environments one by one: gym.make_vec(id, vectorization_mode='sync')."
+        )
     if rule is None:
         changed.insert(0, "step")
     if rule is None or changed:
@@ -76,9 +106,10 @@ def end_rule(env_class: type[Any]) -> EndRule:
 
 
 def _changes(env_class: type[Any], name: str) -> bool:
-    if name in _MAY_CHANGE:
+    definer = _definer(env_class, name)
+    if name in _MAY_CHANGE or (name == "reset" and definer in _LEVEL_RESETS):
         return False
-    return _definer(env_class, name) != "minigrid.minigrid_env.MiniGridEnv"
+    return definer != "minigrid.minigrid_env.MiniGridEnv"
 
 
 def _definer(env_class: type[Any], name: str) -> str:

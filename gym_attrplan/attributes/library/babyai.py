@@ -1,0 +1,156 @@
+"""Attributes of BabyAI's levels, in whose values their missions are goals."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gym_attrplan.attributes.library.babyai_missions import read_mission
+from gym_attrplan.attributes.library.babyai_readers import (
+    NOTHING,
+    LockedDoor,
+    LookAt,
+    LookBeside,
+)
+from gym_attrplan.attributes.library.minigrid import COLORS, Named, rooms_of, things_in
+from gym_attrplan.attributes.library.minigrid_readers import Scene
+from gym_attrplan.attributes.space import AttributeSpace
+from gym_attrplan.error import InvalidAttributes
+
+PARTS = ("facing", "carrying", "beside", "locked", "room")
+
+_N_SAMPLES = 64
+"""Number of episodes sampled to find the kinds of missions and things of a level."""
+
+
+class BabyAIAttributes:
+    """Attributes of one of BabyAI's levels, read from its grid; no mission changes them.
+
+    A few episodes are sampled. What their missions ask for determines the attributes:
+
+    - ``facing``: the thing ahead, such as ``red ball``, or ``nothing``; unless all missions are to
+      pick up. If some are to open doors, ``red door`` is closed and ``open red door`` is open.
+    - ``carrying``: the thing in hand, or ``nothing``; unless all missions are to go or to open and
+      no door is locked.
+    - ``beside``: a thing beside the cell ahead, if something can be put down there; only if there
+      are missions to put a thing next to another.
+    - ``locked``: the first locked door, or ``nothing``; if a door is ever locked.
+    - ``room``: ``A``, ``B``, … in reading order, if there are several.
+
+    Args:
+        env: One of BabyAI's levels, wrapped or not; it is not changed.
+        parts: The attributes to use, if the level has them; None chooses by the missions.
+
+    Raises:
+        InvalidAttributes: If a part is unknown, or the level has none of the given parts.
+
+    Example:
+        >>> import gymnasium as gym, minigrid
+        >>> ready = BabyAIAttributes(gym.make("BabyAI-OpenRedDoor-v0"))
+        >>> list(ready.attribute_space)
+        ['facing', 'room']
+        >>> ready.attribute_space.words["facing"][-2:]
+        ('open red door', 'open yellow door')
+    """
+
+    def __init__(self, env: Any, parts: Sequence[str] | None = None) -> None:
+        unknown = set(parts or ()) - set(PARTS)
+        if unknown:
+            raise InvalidAttributes(f"parts are some of {PARTS}; received {sorted(unknown)}.")
+        envs = _sample_envs(env)
+        verbs = {verb for one in envs for verb in _verbs(one.mission)}
+        things = [thing for one in envs for thing in things_in(one.grid.grid)]
+        scenes = [Scene(one) for one in envs]
+        found = _found(things, scenes, opens="open" in verbs)
+        chosen = _asked_for(verbs, has_locks="locked" in found) if parts is None else parts
+        table = {part: found[part] for part in chosen if part in found}
+        if not table:
+            raise InvalidAttributes(f"{env} has none of the parts {list(chosen)}.")
+        self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
+        self.readers = [reader for _, reader in table.values()]
+        self._scene = scenes[-1]
+        self._things: tuple[Any, list[Any]] = (None, [])
+
+    def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
+        """Return the current values of all attributes."""
+        raw = env.unwrapped
+        if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
+            self._scene = Scene(raw)
+        return [reader.one(raw, self._scene) for reader in self.readers]
+
+    def possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
+        """Return ``(n_attributes, n_values)`` the values that can occur with the level's things."""
+        raw = env.unwrapped
+        if self._things[0] is not raw.grid:
+            self._things = (
+                raw.grid,
+                [state for thing in things_in(raw.grid.grid) for state in _states(thing)],
+            )
+        things = [None, *self._things[1], raw.carrying]
+        possible = np.ones((len(self.readers), int(self.attribute_space.sizes.max())), np.bool_)
+        for i, reader in enumerate(self.readers):
+            if (value := getattr(reader, "value", None)) is not None:
+                possible[i] = False
+                possible[i, [value(thing) for thing in things]] = True
+        return possible
+
+
+def _sample_envs(env: Any) -> list[Any]:
+    """Sample a few episodes on copies, without drawing from the environment's own generator."""
+    envs = []
+    for seed in range(_N_SAMPLES):
+        sample = copy.deepcopy(env.unwrapped)
+        with contextlib.redirect_stdout(None):  # BabyAI prints each layout that it rejects
+            sample.reset(seed=seed)
+        envs.append(sample)
+    return envs
+
+
+def _states(thing: Any) -> list[Any]:
+    """Return a thing, and a door also as it is when it was toggled."""
+    if thing.type != "door":
+        return [thing]
+    other = copy.copy(thing)
+    other.is_open, other.is_locked = not thing.is_open, False
+    return [copy.copy(thing), other]
+
+
+def _verbs(mission: str) -> set[str]:
+    return {one.verb for step in read_mission(mission) for one in step}
+
+
+def _asked_for(verbs: set[str], *, has_locks: bool) -> list[str]:
+    """Return the parts that missions with these verbs need."""
+    needed = {
+        "facing": bool(verbs - {"pick up"}),
+        "carrying": has_locks or bool(verbs & {"pick up", "put"}),
+        "beside": "put" in verbs,
+        "locked": True,
+        "room": True,
+    }
+    return [part for part in PARTS if needed[part]]
+
+
+def _found(things: list[Any], scenes: list[Scene], *, opens: bool) -> Named:
+    """Return the parts that a level has."""
+    kinds = {thing.type for thing in things}
+    light = [NOTHING, *_looks(kinds - {"door"})]
+    every = [*light, *_looks(kinds & {"door"})]
+    doors = [NOTHING, *_looks({"door"})]
+    ahead = [*every, *(f"open {door}" for door in doors[1:])] if opens else every
+    found: Named = {"facing": (ahead, LookAt("front", ahead)), **rooms_of(scenes)}
+    if len(light) > 1:
+        found["carrying"] = (light, LookAt("carried", light))
+        found["beside"] = (every, LookBeside(every))
+    if any(door.is_locked for scene in scenes for door in scene.doors):
+        found["locked"] = (doors, LockedDoor(doors))
+    return found
+
+
+def _looks(kinds: set[str]) -> list[str]:
+    return [f"{color} {kind}" for kind in sorted(kinds) for color in COLORS]

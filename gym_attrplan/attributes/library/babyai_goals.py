@@ -1,0 +1,223 @@
+"""BabyAIGoals: asks for the goals of a BabyAI level's mission, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
+
+from gym_attrplan.attributes.library.babyai_missions import Instruction, read_mission
+from gym_attrplan.attributes.library.babyai_readers import NOTHING, look
+from gym_attrplan.attributes.space import AttributeSpace, IntArray
+from gym_attrplan.error import InvalidEnvironment
+
+Observation = dict[str, Any]
+Named = dict[str, str]
+
+_PICK_UP, _DROP, _TOGGLE = 3, 4, 5
+_NOWHERE = 10_000
+"""Distance of a thing that is no longer there, beyond that of all others."""
+
+
+class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstructorArgs):
+    """Wrapper that turns the mission of a BabyAI level into goals, for an agent to follow.
+
+    ``desired_goal`` is the goal of the first instruction that is not done yet:
+
+    - ``go to the red ball``: ``facing=red ball``;
+    - ``open the red door``: ``facing=open red door``;
+    - ``pick up the red ball``: ``carrying=red ball``;
+    - ``put the red ball next to the blue key``: ``facing=red ball, carrying=nothing, beside=blue
+      key``.
+
+    A mission may mean several things (``a ball``), or say where they were at the start (``on your
+    left``). The layout at the start shows which are meant, and the goal is the look of the nearest.
+    If something else looks the same, the goal does not tell them apart. If a goal already holds
+    without its instruction being done, such as for a door that is open already, the opposite is
+    asked for first.
+
+    Reward and end are the level's own: BabyAI's verifier decides. ``info["is_success"]`` is whether
+    the mission was done, ``info["n_left"]`` the number of instructions that are not done yet.
+
+    Args:
+        env: One of BabyAI's levels in :class:`~gym_attrplan.AttributeWrapper`, with its ready
+            attributes.
+
+    Raises:
+        InvalidEnvironment: If the environment has no attributes, or is not one of BabyAI's levels.
+
+    Example:
+        >>> import gymnasium as gym, minigrid
+        >>> from gym_attrplan import AttributeWrapper
+        >>> env = BabyAIGoals(AttributeWrapper(gym.make("BabyAI-GoToLocal-v0")))
+        >>> observation, info = env.reset(seed=0)
+        >>> env.unwrapped.mission, env.goal
+        ('go to the green ball', 'facing=green ball')
+    """
+
+    draws_what_it_saw = False
+    """Whether goals are drawn from what was seen: they are those of the missions."""
+
+    def __init__(self, env: gym.Env[Observation, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        gym.Wrapper.__init__(self, env)
+        if not env.has_wrapper_attr("attribute_space") or not hasattr(env.unwrapped, "gen_mission"):
+            raise InvalidEnvironment(
+                "missions become goals in BabyAI's levels with attributes: "
+                f"BabyAIGoals(AttributeWrapper(gym.make('BabyAI-GoTo-v0'))); received {env}."
+            )
+        self._space: AttributeSpace = env.get_wrapper_attr("attribute_space")
+        self._steps: list[list[_Task]] = []
+        self._task: _Task | None = None
+
+    @property
+    def goal(self) -> str:
+        """The current goal, in words."""
+        return self._space.describe(self._vector)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Reset the level and ask for the first goal of its mission.
+
+        Raises:
+            InvalidGoal: If the mission has an unknown form.
+        """
+        observation, info = self.env.reset(seed=seed, options=options)
+        level: Any = self.unwrapped
+        mission = read_mission(level.mission)
+        self._steps = [[_Task(one, level) for one in step] for step in mission]
+        self._take_up(self._steps[0][0])
+        info = {**info, "is_success": False, "n_left": self._n_left}
+        return self._ask(observation), info
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Step the level, and ask for the next goal if an instruction is done."""
+        level: Any = self.unwrapped
+        held = level.carrying
+        observation, _, _, truncated, info = self.env.step(action)
+        self._tick_off(int(action), held)
+        if action == _TOGGLE and self._task is not None:  # a box may be gone
+            self._task.choose(level)
+        reward = float(info["env_reward"])
+        info = {**info, "is_success": reward > 0, "n_left": self._n_left}
+        return self._ask(observation), reward, bool(info["env_terminated"]), truncated, info
+
+    @property
+    def _n_left(self) -> int:
+        return sum(map(len, self._steps))
+
+    def _tick_off(self, action: int, held: Any) -> None:
+        """Remove the instructions that the last action has done."""
+        level = self.unwrapped
+        while self._steps:
+            left = [task for task in self._steps[0] if not task.is_done(level, action, held)]
+            self._steps[0] = left
+            if left:
+                self._take_up(left[0])
+                return
+            self._steps.pop(0)  # the same action may do one of the next, as for the verifier
+
+    def _take_up(self, task: _Task) -> None:
+        """Make a task the current one."""
+        if task is not self._task:
+            self._task = task
+            task.choose(self.unwrapped)
+
+    def _ask(self, observation: Observation) -> Observation:
+        """Set the goal of the current task, or its opposite if it holds already."""
+        achieved = observation["achieved_goal"]
+        assert self._task is not None  # chosen at the reset
+        goal, opposite = self._task.goals()
+        wanted = self._space.goal(goal)
+        if self._space.matches(achieved, wanted):
+            wanted = self._space.goal(opposite)
+        self._vector: IntArray = wanted
+        self.env.get_wrapper_attr("set_goal")(wanted)
+        return {**observation, "desired_goal": wanted.copy()}
+
+
+class _Task:
+    """An instruction in an episode, with the things that it means.
+
+    Args:
+        instruction: The instruction.
+        level: The level, at the start of the episode.
+    """
+
+    def __init__(self, instruction: Instruction, level: Any) -> None:
+        self._verb = instruction.verb
+        fixed = instruction.fixed
+        self._meant = [one.find(level) for one in (instruction.thing, fixed) if one is not None]
+        self._chosen: list[Any] = []
+
+    def is_done(self, level: Any, action: int, held: Any) -> bool:
+        """Return whether the last action has done it.
+
+        Args:
+            level: The level after the action.
+            action: The action.
+            held: The thing that the agent carried before it.
+        """
+        things, front = self._meant[0], level.grid.get(*level.front_pos)
+        if self._verb == "go to":
+            return _is_in(front, things)
+        if self._verb == "open":
+            return action == _TOGGLE and _is_in(front, things) and front.is_open
+        if self._verb == "pick up":
+            return action == _PICK_UP and held is None and _is_in(level.carrying, things)
+        dropped = action == _DROP and held is not None and front is held and _is_in(held, things)
+        return dropped and any(_is_in(one, self._meant[1]) for one in _beside_front(level))
+
+    def goals(self) -> tuple[Named, Named]:
+        """Return the goal with the chosen things, and its opposite."""
+        thing = look(self._chosen[0])
+        if self._verb == "go to":
+            is_open = getattr(self._chosen[0], "is_open", False)
+            return {"facing": f"open {thing}" if is_open else thing}, {"facing": NOTHING}
+        if self._verb == "open":
+            return {"facing": f"open {thing}"}, {"facing": thing}
+        if self._verb == "pick up":
+            return {"carrying": thing}, {"carrying": NOTHING}
+        near = {"facing": thing, "carrying": NOTHING, "beside": look(self._chosen[1])}
+        return near, {"carrying": thing}
+
+    def choose(self, level: Any) -> None:
+        """Choose one of the things meant by each description, unless those chosen are there."""
+        places = _distances(level)
+        if self._chosen and all(id(one) in places for one in self._chosen):
+            return
+        looks = [look(cell) for cell in level.grid.grid if cell is not None]
+        self._chosen = []
+        for things in self._meant:
+            own = [look(one) for one in things]
+
+            def rank(one: Any, own: list[str] = own) -> tuple[bool, int]:
+                others = looks.count(look(one)) > own.count(look(one))
+                return others, places.get(id(one), _NOWHERE)
+
+            self._chosen.append(min(things, key=rank))
+
+
+def _is_in(thing: Any, things: list[Any]) -> bool:
+    return any(thing is one for one in things)
+
+
+def _beside_front(level: Any) -> list[Any]:
+    """Return the contents of the cells beside the cell ahead."""
+    (column, row), grid = level.front_pos, level.grid
+    return [grid.get(column + x, row + y) for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+
+
+def _distances(level: Any) -> dict[int, int]:
+    """Return the distance of everything in the grid and in hand from the agent, by its id."""
+    column, row = level.agent_pos
+    found = {}
+    for i, cell in enumerate(level.grid.grid):
+        if cell is not None:
+            y, x = divmod(i, level.grid.width)
+            found[id(cell)] = abs(x - column) + abs(y - row)
+    if level.carrying is not None:
+        found[id(level.carrying)] = 0
+    return found

@@ -107,7 +107,7 @@ def test_the_defaults_are_measured_with_what_their_plans_promise(tmp_path):
 @pytest.mark.slow
 def test_missions_are_judged_by_the_level_itself(tmp_path):
     arguments = "--levels GoToLocal --seeds 0 --n-tasks 20 --total-timesteps 4096"
-    (line,) = lines_of("hard", arguments, tmp_path, "hard")
+    (line,) = lines_of("missions", arguments, tmp_path, "hard")
     assert (line["env"], line["task"], line["n"]) == ("BabyAI-GoToLocal-v0", "missions", 20)
     assert 1 < line["extra"]["n_descriptions"] <= 19
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
 from gym_attrplan.attributes.library.minigrid_readers import (
+    OTHER_KEY,
+    Carried,
     DoorState,
     LockedDoors,
     Reader,
@@ -52,7 +53,8 @@ class MiniGridAttributes:
     A few episodes are sampled to find the contents of the grid. They determine the attributes:
 
     - ``carrying``: ``nothing``, or the type of the carried object; with its colour if objects of
-      one episode differ only in colour.
+      one episode differ only in colour. Of several keys whose colours vary between episodes,
+      ``key`` fits a locked door, and ``other key`` does not.
     - ``door``: ``locked``, ``closed`` or ``open``, if there is one; ``red door`` and so on if every
       episode has the same colours; else ``locked_doors``, the number of locked doors.
     - ``room``: ``goal`` for the room of the goal, ``1 away`` for one doorway from there, and so on,
@@ -85,7 +87,7 @@ class MiniGridAttributes:
         things = [things_in(one.grid.grid) for one in envs]
         every = [thing for episode in things for thing in episode]
         light = [thing for thing in every if thing.can_pickup()]
-        self._colored = _colored_kinds(things)
+        self._colors = _colors_by_kind(things)
         scenes = [Scene(one) for one in envs]
         can_carry = env.unwrapped.action_space.n > _PICK_UP
         found: dict[str, Named] = {
@@ -118,21 +120,26 @@ class MiniGridAttributes:
             parts = [part for part in PARTS if part != "facing" or not has_end]
         return [found[part] for part in parts]
 
-    def _words(self, things: Iterable[Any]) -> list[str]:
-        """Return the names of the given things."""
+    def _words(self, things: Iterable[Any], plain: Collection[str] = ()) -> list[str]:
+        """Return the names of the given things; kinds that are ``plain`` have no colour."""
         names = ["nothing"]
         for kind in sorted({thing.type for thing in things}):
-            names += [f"{color} {kind}" for color in COLORS] if kind in self._colored else [kind]
+            colors = () if kind in plain else self._colors.get(kind, ())
+            names += [f"{color} {kind}" for color in colors] or [kind]
         return names
 
     def _carrying(self, things: list[Any]) -> Named:
-        words = self._words(things)
-        reader = ThingAt("carried", words, self._colored)
-        return {"carrying": (words, reader)} if things else {}
+        if not things:
+            return {}
+        if self._colors.get("key") != COLORS:
+            words = self._words(things)
+            return {"carrying": (words, ThingAt("carried", words, frozenset(self._colors)))}
+        words = [*self._words(things, plain=["key"]), OTHER_KEY]
+        return {"carrying": (words, Carried(words, frozenset(self._colors) - {"key"}))}
 
     def _facing(self, things: list[Any]) -> Named:
         words = self._words(things)
-        reader = ThingAt("front", words, self._colored)
+        reader = ThingAt("front", words, frozenset(self._colors))
         return {"facing": (words, reader)} if things else {}
 
 
@@ -157,18 +164,19 @@ def things_in(cells: Iterable[Any]) -> list[Any]:
     return things
 
 
-def _colored_kinds(episodes: list[list[Any]]) -> frozenset[str]:
-    """Return the kinds of things named with their colour, since one episode has several of them.
+def _colors_by_kind(episodes: list[list[Any]]) -> dict[str, tuple[str, ...]]:
+    """Return the colours that name things of a kind, if one episode has several of them.
 
-    Things that can be carried are named alike: all with colours if one kind needs them.
+    These are the kind's colours if they are the same in every episode, and else all colours.
     """
-    kinds: set[str] = set()
-    for things in episodes:
-        looks = Counter(kind for kind, _ in {(thing.type, thing.color) for thing in things})
-        kinds |= {kind for kind, n_colors in looks.items() if n_colors > 1}
-    if kinds - {"door"}:
-        kinds |= {thing.type for things in episodes for thing in things if thing.can_pickup()}
-    return frozenset(kinds)
+    colors = {}
+    for kind in sorted({thing.type for things in episodes for thing in things}):
+        seen = {
+            frozenset(thing.color for thing in things if thing.type == kind) for things in episodes
+        }
+        if max(map(len, seen)) > 1:
+            colors[kind] = tuple(sorted(seen.pop())) if len(seen) == 1 else COLORS
+    return colors
 
 
 def _doors(episodes: list[list[Any]]) -> Named:

@@ -12,6 +12,9 @@ from gym_attrplan.attributes.library.floor_plan import FloorPlan
 
 Array = npt.NDArray[Any]
 
+OTHER_KEY = "other key"
+"""Name of a carried key that fits no locked door."""
+
 
 class Scene:
     """Parts of one environment that stay in place during an episode, computed once.
@@ -95,6 +98,44 @@ class ThingAt:
             return 0
         kind = thing.type
         return self._values.get(f"{thing.color} {kind}" if kind in self._colored else kind, 0)
+
+
+class Carried(ThingAt):
+    """Name of the carried thing, as a number; a key that fits no locked door is the ``OTHER_KEY``.
+
+    Args:
+        names: A name for each value.
+        colored: Kinds of things whose names begin with their colour.
+    """
+
+    def __init__(self, names: Sequence[str], colored: frozenset[str]) -> None:
+        super().__init__("carried", names, colored)
+        self._key, self._other_key = (names.index(name) for name in ("key", OTHER_KEY))
+
+    def one(self, env: Any, scene: Scene, /) -> int:
+        """Return the value in one environment."""
+        value = super().one(env, scene)
+        fits = value == self._key and _color(env.carrying) in map(_lock, scene.doors)
+        return self._other_key if value == self._key and not fits else value
+
+    def many(self, batch: Batch, /) -> Array:
+        """Return ``(n,)`` values in a batch."""
+        values = super().many(batch)
+        locks = batch.ask(_lock)[batch.doors]
+        fits = (locks == batch.ask(_color)[batch.carried][:, None]).any(axis=1)
+        return np.where((values == self._key) & ~fits, self._other_key, values)
+
+
+def _color(thing: Any) -> int:
+    """Return the number of a thing's colour, -1 for nothing."""
+    from minigrid.core.constants import COLOR_TO_IDX
+
+    return -1 if thing is None else int(COLOR_TO_IDX[thing.color])
+
+
+def _lock(thing: Any) -> int:
+    """Return the number of the colour of a locked door, -1 for other things."""
+    return _color(thing) if getattr(thing, "is_locked", False) else -1
 
 
 class DoorState:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import gymnasium as gym
 import minigrid  # noqa: F401  registers its environments
 import numpy as np
@@ -13,6 +15,7 @@ from minigrid.minigrid_env import MiniGridEnv
 
 from gym_attrplan import AttributeWrapper
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
+from gym_attrplan.attributes.library.minigrid_readers import Carried
 from gym_attrplan.error import InvalidAttributes
 
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE = range(6)
@@ -111,8 +114,50 @@ def test_of_many_doors_the_locked_ones_are_counted():
 
 def test_things_that_differ_in_colour_alone_are_told_apart():
     env = wrap("######", "#>kKb#", "######")
-    assert "grey ball" in env.attribute_space.words["carrying"]
+    assert env.attribute_space.words["carrying"] == ("nothing", "ball", "blue key", "red key")
     assert after(env, PICK_UP)["carrying"] == "red key"
+
+
+class TwoLocks(MiniGridEnv):
+    """Two keys beside the agent, the first of which fits the locked door on its left."""
+
+    def __init__(self):
+        super().__init__(MissionSpace(mission_func=lambda: "unlock"), grid_size=6, max_steps=100)
+
+    def _gen_grid(self, width, height):
+        self.grid = Grid(width, height)
+        self.grid.wall_rect(0, 0, width, height)
+        first, second, third = self._rand_subset(["blue", "green", "red", "grey"], 3)
+        self.put_obj(Key(first), 3, 2)
+        self.put_obj(Key(second), 2, 3)
+        self.put_obj(Door(first, is_locked=True), 2, 0)
+        self.put_obj(Door(third, is_locked=True), 0, 4)
+        self.agent_pos, self.agent_dir = (2, 2), 0
+        self.mission = "unlock"
+
+
+def test_of_keys_in_changing_colours_one_that_fits_a_locked_door_is_told_from_the_others():
+    env = AttributeWrapper(TwoLocks())
+    assert env.attribute_space.words["carrying"] == ("nothing", "key", "other key")
+    for seed in range(4):
+        env.reset(seed=seed)
+        assert after(env, PICK_UP)["carrying"] == "key"
+        to_the_door = (LEFT, FORWARD, TOGGLE)
+        assert after(env, *to_the_door) == {"carrying": "other key", "locked_doors": 1}
+        env.reset(seed=seed)
+        assert after(env, RIGHT, PICK_UP)["carrying"] == "other key"
+
+
+def test_a_batch_tells_keys_that_fit_a_locked_door_as_one_environment_does():
+    things = [None, Key("red"), Key("blue"), Ball("red"), Door("red", is_locked=True), Door("red")]
+    batch = SimpleNamespace(
+        ask=lambda question: np.array([question(thing) for thing in things]),
+        carried=np.array([0, 1, 2, 3, 1]),
+        doors=np.array([[4, 0], [5, 4], [4, 5], [4, 4], [5, 0]]),
+    )
+    names = ["nothing", "ball", "key", "other key"]
+    found = [names[value] for value in Carried(names, frozenset()).many(batch)]
+    assert found == ["nothing", "key", "other key", "ball", "other key"]
 
 
 def test_a_key_in_a_box_is_expected():

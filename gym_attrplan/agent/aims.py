@@ -129,7 +129,8 @@ class Aims:
 
     def _single(self, aim: int) -> IntArray:
         column, value = divmod(aim, self._n_values)
-        return self._outcomes.singles([column], [value])[0]
+        single: IntArray = self._outcomes.singles([column], [value])[0]
+        return single
 
     @property
     def _n_values(self) -> int:

@@ -275,8 +275,16 @@ def test_where_ppo_is_ahead_and_where_not_equals_the_raw_results():
     assert f"{plain[lake]} against {ours[lake]} on FrozenLake" in told
     assert f"{plain[car]} against {ours[car]} on MountainCar" in told
     assert f"Plain PPO solves {public('MiniGrid-DoorKey-8x8-v0', 'ppo')} on DoorKey" in told
+    assert "and nothing on KeyCorridor and MultiRoom" in told
+    rooms = ("MiniGrid-KeyCorridorS3R3-v0", "MiniGrid-MultiRoom-N4-S5-v0")
+    assert {public(env, "ppo") for env in rooms} == {"0.0%"}
     assert f"Ours solves {ours[maze]}, plain PPO {plain[maze]}" in told
     assert f"solves {paper} on PointMaze" in told
+    curious = [public(env, "ppo_rnd") for env in (car, "MiniGrid-DoorKey-8x8-v0", "Taxi-v4", maze)]
+    assert curious[0] == "100.0%"
+    on = "solves MountainCar, {} on DoorKey, {} on Taxi, and {} on PointMaze, where plain PPO"
+    assert on.format(*curious[1:]) in told
+    assert float(plain[maze][:-1]) > float(curious[3][:-1])
 
 
 @pytest.mark.parametrize("file", ["docs/results.rst", "docs/comparison.rst"])

@@ -17,7 +17,7 @@ Rows = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _NONE = -1
-_N_AIMS = 4
+_N_AIMS = 8
 """Number of changes that are aimed at in an epoch."""
 
 _N_STEPS_SEEN = 50_000
@@ -107,7 +107,7 @@ class Aims:
             return
         starts = where & (self._aims[rows] == _NONE)
         starts &= self._rng.random(len(rows)) < self._settings.aim_share
-        self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum())
+        self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum(), p=self._shares)
         aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
         nodes = self._outcomes.index.find(descriptions[aiming]).astype(np.int64)
         aims = self._aims[rows[aiming]]
@@ -148,7 +148,8 @@ class Aims:
         column = every // self._n_values
         weights = np.maximum.reduceat(need, first) ** 2 / np.bincount(column)[column]
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
-        self._wanted = self._rng.choice(every, n_aims, replace=False, p=weights / weights.sum())
+        chosen = self._rng.choice(len(every), n_aims, replace=False, p=weights / weights.sum())
+        self._wanted, self._shares = every[chosen], weights[chosen] / weights[chosen].sum()
         planner = ChangePlanner(outcomes)
         for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
             mine = aims == aim

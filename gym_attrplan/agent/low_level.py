@@ -327,7 +327,8 @@ def hop_defaults(
             options |= {"replay_buffer_class": ChangeReplayBuffer}
     if algorithm is SAC:
         options |= {"ent_coef": 0.01}
-    if (is_ppo(algorithm) or algorithm is SAC) and isinstance(space, spaces.Box):
+    has_noise = algorithm is SAC or (is_ppo(algorithm) and not is_masked(algorithm))
+    if has_noise and isinstance(space, spaces.Box):
         options |= {"use_sde": True, "sde_sample_freq": 16}
     return options
 

@@ -36,7 +36,9 @@ def mask_sizes(space: spaces.Space[Any]) -> list[int]:
 
 def has_masks(env: gym.Env[Any, Any]) -> bool:
     """Return whether an environment says which actions it allows."""
-    return bool(mask_sizes(env.action_space)) and env.has_wrapper_attr(METHOD)
+    if not mask_sizes(env.action_space) or not env.has_wrapper_attr(METHOD):
+        return False
+    return callable(env.get_wrapper_attr(METHOD))
 
 
 def mask_space(space: spaces.Space[Any]) -> spaces.Box:

@@ -128,6 +128,16 @@ def test_a_rollout_is_learned_from_as_it_was_played():
     assert sum(sizes) == 240
 
 
+def test_sequences_begin_with_episodes_and_not_with_hops():
+    def look(model, dones, over):
+        assert (dones & ~over).sum() > 10
+        wanted = model.rollout_buffer.observations[BEGUN][:, :, 0].copy()
+        wanted[[0, MAX_SEQUENCE]] = 1
+        np.testing.assert_array_equal(model.rollout_buffer.episode_starts, wanted)
+
+    make_agent().learn(240, Rollouts(look))
+
+
 def test_padding_counts_in_no_statistics():
     env = AttributeWrapper(
         TimeLimit(

@@ -55,7 +55,9 @@ class MemoryPolicy(MultiInputLstmPolicy):
         seen = self.observation_space
         assert isinstance(seen, spaces.Dict)
         read = spaces.Dict({key: part for key, part in seen.spaces.items() if key != BEGUN})
-        return self.features_extractor_class(read, **self.features_extractor_kwargs)
+        extractor = self.features_extractor_class(read, **self.features_extractor_kwargs)
+        extractor._features_dim = int(extractor.features_dim)  # an LSTM takes no NumPy integer
+        return extractor
 
     def obs_to_tensor(self, observation: Any) -> tuple[Any, bool]:
         """Convert observations to tensors, with the hidden state if it is among them."""

@@ -19,6 +19,7 @@ from testing_env import GenericTestEnv, three_bits
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
 from gym_attrplan.agent.bounds import check_buffers
 from gym_attrplan.agent.evaluation import evaluate_tasks
+from gym_attrplan.agent.trail import CAME_FROM
 from gym_attrplan.algorithms.memory import BEGUN
 from gym_attrplan.algorithms.memory_policy import MAX_SEQUENCE, PADDING
 from gym_attrplan.error import DependencyNotInstalled, InvalidOption
@@ -305,6 +306,20 @@ def test_the_size_of_the_memory_counts_in_that_of_the_buffers():
         check_buffers(agent.options, agent.env, max_bytes=n_bytes)
 
 
+@pytest.mark.parametrize("low_level", ["ppo", "recurrent_ppo"])
+@pytest.mark.parametrize("shape", [(7, 7, 3), (40, 40, 3)])
+def test_images_are_seen_beside_the_previous_description(shape, low_level):
+    def make():
+        seen = spaces.Box(0, 255, shape, np.uint8)
+        inner = GenericTestEnv(seen, observe=lambda n: np.full(shape, n, np.uint8))
+        return AttributeWrapper(TimeLimit(inner, CUT_AT), BITS, three_bits)
+
+    short = {"n_steps": 32, "batch_size": 32}
+    agent = make_agent(DummyVecEnv([make] * 2), low_level=low_level, low_level_kwargs=short)
+    assert CAME_FROM in agent.learn(64).low_level.observation_space.spaces
+    evaluate_policy(agent, make(), n_eval_episodes=1, warn=False)
+
+
 # --- frame stacking -----------------------------------------------------------------------------
 
 
@@ -368,6 +383,7 @@ def test_what_was_seen_in_one_hop_is_used_in_the_next(seed):
         return AttributeWrapper(env, ["armed", "solved"], cue_state, goal_sampler=always_solved)
 
     venv = DummyVecEnv([make] * 32)
-    short = {"n_steps": 32, "batch_size": 256}
+    small = {"lstm_hidden_size": 32, "net_arch": [32]}
+    short = {"n_steps": 32, "batch_size": 256, "policy_kwargs": small}
     agent = make_agent(venv, seed=seed, low_level_kwargs=short).learn(8_192)
     assert evaluate_tasks(agent, venv, n_tasks=200, seed=seed).rate > 0.9

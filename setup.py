@@ -14,6 +14,7 @@ EXTRAS = {
     "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
     "robotics": ["gymnasium-robotics>=1.4"],
     "ray": ["ray>=2.40"],
+    "contrib": ["sb3-contrib>=2.7"],
     "play": ["nicegui>=3.0", "networkx>=3.0", "pillow>=10"],
     "viz": [
         "matplotlib>=3.8",

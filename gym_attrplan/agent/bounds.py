@@ -14,8 +14,8 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent.explore import EXPLORATIONS
-from gym_attrplan.agent.learners import find_algorithm
-from gym_attrplan.agent.low_level import change_defaults, defaults
+from gym_attrplan.agent.learners import find_algorithm, is_recurrent
+from gym_attrplan.agent.low_level import LSTM_SIZE, change_defaults, defaults
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.error import InvalidOption
 
@@ -48,6 +48,9 @@ def check_buffers(options: AgentOptions, venv: VecEnv, *, max_bytes: int) -> Non
             usual |= change_defaults(algorithm, venv)
         name, n_steps = _steps_kept(algorithm, {**usual, **kwargs}, venv)
         n_bytes = n_steps * _step_bytes(algorithm, venv)
+        if is_recurrent(algorithm):
+            own = {**options.policy_kwargs, **kwargs.get("policy_kwargs", {})}
+            n_bytes += n_steps * _hidden_bytes(own)
         if n_bytes > max_bytes:
             raise InvalidOption(
                 f"with {name}={n_steps // venv.num_envs:,} for each of {venv.num_envs:,} "
@@ -76,6 +79,13 @@ def _step_bytes(algorithm: type[BaseAlgorithm], venv: VecEnv) -> int:
     if issubclass(algorithm, OffPolicyAlgorithm):  # it also keeps the next observation
         seen = 2 * seen + _INFO
     return seen + _n_bytes(venv.action_space) + _ROW
+
+
+def _hidden_bytes(policy_kwargs: dict[str, Any]) -> int:
+    """Return the number of bytes of the hidden states of actor and critic, two tensors each."""
+    given = policy_kwargs.get("lstm_hidden_size", LSTM_SIZE), policy_kwargs.get("n_lstm_layers", 1)
+    size, n_layers = (one if isinstance(one, int) else 0 for one in given)
+    return 4 * n_layers * size * np.dtype(np.float32).itemsize
 
 
 def _n_bytes(space: spaces.Space[Any]) -> int:

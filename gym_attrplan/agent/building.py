@@ -12,6 +12,7 @@ from gym_attrplan.agent import supervised
 from gym_attrplan.agent.buffers import AttemptBuffer, ExampleBuffer
 from gym_attrplan.agent.change_navigator import ChangeNavigator
 from gym_attrplan.agent.explore import EXPLORATIONS
+from gym_attrplan.agent.learners import find_algorithm, is_recurrent
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
@@ -19,6 +20,7 @@ from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.agent.ways import Ways
+from gym_attrplan.algorithms.memory import BegunVecEnv
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.hop_model import HopModel
 from gym_attrplan.graph.hop_search import HopSearch
@@ -48,6 +50,8 @@ def build_practice(agent: Composed, venv: VecEnv) -> PracticeVecEnv | HopVecEnv:
     """Wrap the environments so that their episodes consist of hops."""
     options = agent.options
     if options.asks_for_changes:
+        if is_recurrent(find_algorithm(options.low_level)):
+            venv = BegunVecEnv(venv)
         return PracticeVecEnv(
             venv,
             agent.counts,

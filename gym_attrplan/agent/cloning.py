@@ -17,6 +17,7 @@ from gym_attrplan.agent.bridge import make_progress_bar
 from gym_attrplan.agent.logs import Describe, Log
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.trail import CAME_FROM
+from gym_attrplan.algorithms.memory import BEGUN
 from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.error import InvalidData, InvalidEnvironment, InvalidOption
@@ -236,11 +237,13 @@ def read_log(agent: CanClone, source: Any, describe: Describe | None) -> tuple[L
         InvalidData: If the episodes do not fit the agent, or no attribute ever changes.
     """
     policy = getattr(agent.low_level, "policy", None)
-    if not agent.options.asks_for_changes or not isinstance(policy, ActorCriticPolicy):
+    recalls = BEGUN in agent.hops.observation_space.spaces
+    clones = isinstance(policy, ActorCriticPolicy) and not recalls
+    if not agent.options.asks_for_changes or not clones:
         raise InvalidOption(
-            "only agents with hops='changes' and an algorithm with actor and critic (ppo, a2c, "
-            f"reinforce) learn from logs; this agent has hops={agent.options.hops!r} "
-            f"and low_level={agent.options.low_level!r}."
+            "only agents with hops='changes' and an algorithm with actor and critic, without "
+            "memory or masks (ppo, a2c, reinforce), learn from logs; this agent has "
+            f"hops={agent.options.hops!r} and low_level={agent.options.low_level!r}."
         )
     if agent.get_vec_normalize_env() is not None:
         raise InvalidEnvironment(

@@ -12,6 +12,7 @@ from gym_attrplan.agent.journey import Journey
 from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.retries import PATIENCE, searching_actions, wandering_actions
 from gym_attrplan.agent.trail import CAME_FROM
+from gym_attrplan.algorithms.memory import BEGUN, HIDDEN
 from gym_attrplan.attributes import FREE
 
 Observations = dict[str, npt.NDArray[Any]]
@@ -19,6 +20,8 @@ Observations = dict[str, npt.NDArray[Any]]
 
 class HopPolicy:
     """Acts towards the targets of a journey, with the learned policy.
+
+    The memory of a recurrent policy is a part of the journey.
 
     Args:
         low_level: The policy that hops: an SB3 algorithm or an inverse learner.
@@ -51,7 +54,8 @@ class HopPolicy:
 
         Args:
             observations: ``{key: (n, …)}``.
-            journey: The targets of all rows; actions that are tried are recorded in it.
+            journey: The targets of all rows; actions that are tried are recorded in it, and what a
+                recurrent policy remembers.
             deterministic: Whether to take the most probable actions; no effect if
                 ``sample_actions`` is set.
         """
@@ -59,22 +63,33 @@ class HopPolicy:
         actions = np.zeros((len(journey.goals), *(space.shape or ())), space.dtype)
         if journey.actions is not None:
             actions[journey.foreseen] = journey.actions[journey.foreseen]
-        if CAME_FROM in self._low_level.observation_space.spaces:
-            observations = {**observations, CAME_FROM: journey.trail.seen()}
+        wanted = self._seen(observations, journey)
         lost = np.flatnonzero(journey.lost)
         hopping = np.flatnonzero(~journey.foreseen & ~journey.lost)
-        wanted = {**observations, "desired_goal": journey.targets}
         if len(hopping):
             rows = {key: part[hopping] for key, part in wanted.items()}
             actions[hopping] = self._hop(rows, journey, hopping, deterministic)
         if len(lost):
-            rows = {key: part[lost] for key, part in observations.items()}
-            rows["desired_goal"] = np.full_like(rows["desired_goal"], FREE)
+            rows = {key: part[lost] for key, part in wanted.items()}
             if deterministic:
                 actions[lost] = wandering_actions(self._explorer, rows, journey, lost)
             else:
                 actions[lost] = self._explorer.predict(rows, deterministic=False)[0]
+        if HIDDEN in wanted:
+            journey.hidden = self._low_level.policy.remember(wanted)
         return actions
+
+    def _seen(self, observations: Observations, journey: Journey) -> Observations:
+        """Return what the policy sees: its own goals, the way it came, and what it remembers."""
+        targets = np.where(journey.lost[:, None], FREE, journey.targets)
+        seen = {**observations, "desired_goal": targets.astype(journey.targets.dtype)}
+        keys = self._low_level.observation_space.spaces
+        if CAME_FROM in keys:
+            seen[CAME_FROM] = journey.trail.seen()
+        if BEGUN in keys:
+            begin = self._low_level.policy.begin
+            seen[HIDDEN] = begin(len(targets)) if journey.hidden is None else journey.hidden
+        return seen
 
     def _hop(
         self,

@@ -39,6 +39,8 @@ class Journey:
         n_choices: Number of choices of the forward model: the seed of its candidates.
         asked: The goal set that ``goals`` were chosen from; None for the goals of the
             observations.
+        hidden: ``(n, …)`` hidden state of the hop policy after the last step; None if it has no
+            memory, or before the first step. It lasts for the episode, over all hops and goals.
     """
 
     goals: IntArray
@@ -57,6 +59,7 @@ class Journey:
     n_pushes: int = 0
     n_choices: int = 0
     asked: GoalSet | None = None
+    hidden: npt.NDArray[np.float32] | None = field(default=None, repr=False)
 
     @classmethod
     def resume(
@@ -82,6 +85,8 @@ class Journey:
         new_goal = new_episode | (goals != journey.goals).any(axis=1)
         journey = copy.deepcopy(journey)
         journey.trail.update(achieved, new_episode)
+        if journey.hidden is not None:
+            journey.hidden[new_episode] = 0.0
         if new_goal.any():
             rows = np.flatnonzero(new_goal)
             journey.memory.reset(rows)

@@ -23,7 +23,15 @@ from gym_attrplan.agent.curious import CuriousExplorer
 from gym_attrplan.agent.explore import EXPLORATIONS
 from gym_attrplan.agent.hindsight import ChangeReplayBuffer
 from gym_attrplan.agent.inverse import InverseLearner
-from gym_attrplan.agent.learners import ALGORITHMS, POLICIES, Algorithm, find_algorithm
+from gym_attrplan.agent.learners import (
+    ALGORITHMS,
+    Algorithm,
+    find_algorithm,
+    find_policy,
+    is_masked,
+    is_ppo,
+    is_recurrent,
+)
 from gym_attrplan.agent.neighbours import ExploreVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.algorithms import Reinforce, TerminalHerReplayBuffer, UnitPolicy
@@ -34,6 +42,7 @@ from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.models import GoalFusionExtractor, WordsExtractor
 from gym_attrplan.models.fitting import FitSettings
 from gym_attrplan.models.networks import holds_words
+from gym_attrplan.wrappers.masks import ACTION_MASK, mask_sizes
 
 _POSITIONAL = ("self", "policy", "env", "venv", "space", "examples")
 """Positional arguments of algorithms, which options cannot change."""
@@ -43,6 +52,9 @@ _ROLLOUT = 16_384
 
 _ADAM = {"eps": 1e-5, "fused": True}
 """Arguments of SB3's Adam for actors and critics; ``fused`` is faster (torch from 2.4)."""
+
+LSTM_SIZE = 128
+"""Size of a recurrent policy's hidden state, by default."""
 
 _PRACTICE = 4_096
 """Number of steps between two updates if hops ask for changes, practised from the first step."""
@@ -154,7 +166,8 @@ def build(
 
     Raises:
         InvalidEnvironment: If the algorithm does not support the action space.
-        InvalidOption: If it does not take an argument of ``kwargs``, or has no such policy.
+        InvalidOption: If it does not take an argument of ``kwargs``, has no such policy, or needs
+            action masks that the environments do not have.
     """
     known = _arguments(algorithm)
     _check_names(kwargs, known, algorithm.__name__)
@@ -162,12 +175,16 @@ def build(
     usual = {"learning_rate": rate} if isinstance(rate, float) else {}
     options = {**usual, **defaults(algorithm, venv), **kwargs, **common}
     options = {name: value for name, value in options.items() if name in known}
-    policy = POLICIES.get(policy, policy) if isinstance(policy, str) else policy
+    policy = find_policy(policy, algorithm)
+    if is_masked(algorithm):
+        _check_masks(venv, algorithm)
     options["policy_kwargs"] = {
+        **({"lstm_hidden_size": LSTM_SIZE} if is_recurrent(algorithm) else {}),
         **policy_defaults(venv.observation_space, policy),
         **kwargs.get("policy_kwargs", {}),
     }
-    if issubclass(algorithm, PPO) and "optimizer_class" not in options["policy_kwargs"]:
+    takes_adam = issubclass(algorithm, PPO) or is_ppo(algorithm)
+    if takes_adam and "optimizer_class" not in options["policy_kwargs"]:
         options["policy_kwargs"].setdefault("optimizer_kwargs", dict(_ADAM))
     if "learning_rate" in options and not callable(options["learning_rate"]):
         rate = _checked_rate(options["learning_rate"])
@@ -175,7 +192,29 @@ def build(
     model = _construct(algorithm, policy, venv, options)
     # SB3 would store VecNormalize's original observations, whose goal is not the goal of the hop.
     model._vec_normalize_env = None
+    if is_recurrent(algorithm):
+        from gym_attrplan.algorithms.memory_policy import remember_whole_episodes
+
+        remember_whole_episodes(model)  # type: ignore[arg-type]
     return model
+
+
+def _check_masks(venv: VecEnv, algorithm: type[BaseAlgorithm]) -> None:
+    """Check that observations say which actions are allowed.
+
+    Raises:
+        InvalidOption: If they do not.
+    """
+    seen, n = venv.observation_space, sum(mask_sizes(venv.action_space))
+    assert isinstance(seen, spaces.Dict)  # attribute environments have one
+    found = seen.spaces.get(ACTION_MASK)
+    if n and (found is None or math.prod(found.shape or ()) != n):
+        raise InvalidOption(
+            f"{algorithm.__name__} needs action masks: a method action_masks() of the environment "
+            f"inside AttributeWrapper, or an observation {ACTION_MASK!r}, with {n} numbers for "
+            f"{venv.action_space}; the observations have {sorted(seen.spaces)}, with "
+            f"{ACTION_MASK}={found}. Without masks, use low_level='ppo'."
+        )
 
 
 def _construct(
@@ -246,7 +285,7 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
         if algorithm is DQN:
             options |= {"target_update_interval": max(500, n_envs), "exploration_fraction": 0.3}
         return options | {"learning_rate": 1e-3}
-    if algorithm is PPO:
+    if is_ppo(algorithm):
         n_steps = max(8, min(512, _ROLLOUT // n_envs)) if n_envs > 1 else 2_048
         batch_size = max(64, n_steps * n_envs // 8)
         options = {"n_steps": n_steps, "batch_size": batch_size, "n_epochs": 4}
@@ -262,7 +301,7 @@ def defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
 
 def change_defaults(algorithm: type[BaseAlgorithm], venv: VecEnv) -> dict[str, Any]:
     """Return defaults for hops that ask for changes, chosen once for many environments."""
-    if algorithm is not PPO:
+    if not is_ppo(algorithm):
         return {}
     n_steps = max(16, min(512, _PRACTICE // venv.num_envs))
     batch_size = min(512, n_steps * venv.num_envs)
@@ -288,7 +327,8 @@ def hop_defaults(
             options |= {"replay_buffer_class": ChangeReplayBuffer}
     if algorithm is SAC:
         options |= {"ent_coef": 0.01}
-    if algorithm in (PPO, SAC) and isinstance(space, spaces.Box):
+    has_noise = algorithm is SAC or (is_ppo(algorithm) and not is_masked(algorithm))
+    if has_noise and isinstance(space, spaces.Box):
         options |= {"use_sde": True, "sde_sample_freq": 16}
     return options
 

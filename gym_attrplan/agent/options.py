@@ -11,7 +11,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 
 from gym_attrplan.agent.explore import EXPLORATIONS
-from gym_attrplan.agent.learners import find_algorithm
+from gym_attrplan.agent.learners import find_algorithm, is_masked, is_recurrent, named
 from gym_attrplan.agent.plain import from_plain, to_plain
 from gym_attrplan.error import InvalidOption, did_you_mean
 from gym_attrplan.models.questions import Question
@@ -62,7 +62,8 @@ class AgentOptions:
 
     Attributes:
         policy: The SB3 policy, by name or class; ``"UnitPolicy"`` for environments of units.
-        low_level: The SB3 algorithm that hops, or ``"inverse"``.
+        low_level: The SB3 algorithm that hops, or ``"inverse"``. ``"recurrent_ppo"`` and
+            ``"maskable_ppo"`` need sb3-contrib.
         hops: The goal of a hop: ``"changes"``, new values of some attributes while the others are
             free, or ``"neighbours"``, a whole neighbouring description, as in the paper. An inverse
             model supports neighbours only.
@@ -139,6 +140,8 @@ class AgentOptions:
                 raise InvalidOption(f"no option named {name!r}. {did_you_mean(name, names)}")
         for name in ("policy_kwargs", "low_level_kwargs", "exploration_kwargs", "questions"):
             given[name] = dict(given.get(name) or {})
+        if "low_level" in given:
+            given["low_level"] = named(given["low_level"])
         inverse = given.get("low_level") == "inverse"
         if given.get("hops") is None:
             given["hops"] = "neighbours" if inverse else "changes"
@@ -201,8 +204,14 @@ class AgentOptions:
         ):
             if (value := getattr(self, name)) not in names:
                 raise InvalidOption(f"{name} is one of {list(names)}; received {value!r}.")
+        algorithm = find_algorithm(self.low_level)
         if self.asks_for_changes:
             self._check_changes()
+        elif is_recurrent(algorithm) or is_masked(algorithm):
+            raise InvalidOption(
+                f'{algorithm.__name__} hops with hops="changes" alone, where it also explores; '
+                f"received hops={self.hops!r}."
+            )
         if self.exploration == "surprise" and not self.is_inverse:
             raise InvalidOption(
                 'exploration="surprise" needs a forward model, which low_level="inverse" has; '

@@ -92,7 +92,8 @@ class AttributePlannerAgent:
             ``"MultiInputPolicy"``, or ``"UnitPolicy"`` for environments of units.
         env: An id, an environment, a ``gymnasium.vector`` environment or a ``VecEnv``.
         low_level: The SB3 algorithm that learns to hop, by class or name: ``ppo``, ``a2c``,
-            ``dqn``, ``reinforce``, ``sac``, …; or ``inverse``, a supervised model for environments
+            ``dqn``, ``reinforce``, ``sac``, …; ``recurrent_ppo`` and ``maskable_ppo`` of
+            sb3-contrib; or ``inverse``, a supervised model for environments
             in which one action makes one transition.
         planner: ``"robust"`` (default), :class:`PlannerOptions`, or ``"paper"``: the paper's
             agent, which explores first and then hops to whole neighbouring descriptions.
@@ -122,6 +123,7 @@ class AttributePlannerAgent:
         InvalidEnvironment: If the environment has no attributes, or the algorithm does not support
             its action space.
         InvalidOption: If an option is unknown, out of range, or cannot be saved as data.
+        DependencyNotInstalled: If the algorithm belongs to sb3-contrib, which is missing.
 
     Example:
         >>> agent = AttributePlannerAgent("MultiInputPolicy", "AttrSwitches-v0", n_envs=8, seed=0)
@@ -462,7 +464,8 @@ class AttributePlannerAgent:
 
         Raises:
             InvalidOption: If the agent's hops ask for neighbours, its algorithm has no policy with
-                actor and critic (``ppo``, ``a2c``, ``reinforce``), or ``n_updates`` is below 1.
+                actor and critic, without memory or masks (``ppo``, ``a2c``, ``reinforce``), or
+                ``n_updates`` is below 1.
             InvalidEnvironment: If a wrapper normalises the agent's observations, unlike the log's.
             InvalidData: If the log has none of these formats, other spaces, numbers that are not
                 finite, episodes of one state, or no change of an attribute.

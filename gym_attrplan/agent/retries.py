@@ -9,14 +9,13 @@ import numpy.typing as npt
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
-from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gym_attrplan.agent.actors import RandomExplorer, random_actions
 from gym_attrplan.agent.fingerprints import fingerprints
 from gym_attrplan.agent.inverse import InverseLearner
 from gym_attrplan.agent.journey import Journey
+from gym_attrplan.algorithms.memory import HIDDEN
 from gym_attrplan.graph import EpisodeMemory
 
 Observations = dict[str, npt.NDArray[Any]]
@@ -84,7 +83,7 @@ def wandering_actions(
     )
     if isinstance(explorer, RandomExplorer) or values_alone:
         space, now = explorer.action_space, journey.n_pushes
-        seeds = [(seen, now) for seen in fingerprints(observations).tolist()]
+        seeds = [(seen, now) for seen in _situations(observations).tolist()]
         draws = [random_actions(space, 1, np.random.default_rng(seed)) for seed in seeds]
         return np.concatenate(draws)
     if knows_action_probs(explorer):
@@ -96,7 +95,7 @@ def knows_action_probs(model: BaseAlgorithm | InverseLearner) -> bool:
     """Return whether the policy gives each of a few actions a probability."""
     if not isinstance(model.action_space, spaces.Discrete):
         return False
-    return isinstance(model, InverseLearner) or isinstance(model.policy, ActorCriticPolicy)
+    return isinstance(model, InverseLearner) or hasattr(model.policy, "get_distribution")
 
 
 def least_tried_actions(
@@ -119,7 +118,7 @@ def least_tried_actions(
     scores = _scores(model, observations)
     n, n_actions = scores.shape
     envs = np.arange(n) if envs is None else envs
-    situation = fingerprints(observations)
+    situation = _situations(observations)
     rows, actions = np.divmod(np.arange(n * n_actions), n_actions)
     tried = memory.extra_cost(envs[rows], situation[rows], actions).reshape(n, n_actions)
     chosen: npt.NDArray[np.int64] = (scores - tried).argmax(axis=1)
@@ -147,7 +146,7 @@ def redrawn_actions(
         envs: ``(n,)`` the environment of each row.
         patience: Number of returns before the distribution becomes flatter.
     """
-    scores, situation = _scores(model, observations), fingerprints(observations)
+    scores, situation = _scores(model, observations), _situations(observations)
     here = np.zeros(len(envs), np.int64)
     n_returns = memory.failures(envs, situation, here)
     memory.fail(envs, situation, here)
@@ -157,6 +156,11 @@ def redrawn_actions(
         flattened = scores[i] / max(1.0, n_returns[i] / patience)
         chosen[i] = (flattened + rng.gumbel(size=scores.shape[1])).argmax()
     return chosen
+
+
+def _situations(observations: Observations) -> npt.NDArray[np.int64]:
+    """Return a number for each row, equal if everything is but what a policy remembers."""
+    return fingerprints({key: part for key, part in observations.items() if key != HIDDEN})
 
 
 def _scores(
@@ -180,11 +184,10 @@ def _pushed_actions(
 
 
 def _log_probs(model: BaseAlgorithm, observations: Observations) -> npt.NDArray[np.float64]:
-    policy = model.policy
-    assert isinstance(policy, ActorCriticPolicy)
+    policy: Any = model.policy
     policy.set_training_mode(False)
     with torch.no_grad():
-        distribution = policy.get_distribution(policy.obs_to_tensor(observations)[0])
-    assert isinstance(distribution, CategoricalDistribution)
+        found = policy.get_distribution(policy.obs_to_tensor(observations)[0])
+    distribution = found[0] if isinstance(found, tuple) else found  # with a new hidden state
     log_probs: npt.NDArray[np.float64] = distribution.distribution.logits.double().cpu().numpy()
     return log_probs

@@ -13,6 +13,7 @@ from stable_baselines3.common.utils import obs_as_tensor
 
 from gym_attrplan.agent.hop_judge import BoolArray, Observations
 from gym_attrplan.agent.practice import PracticeVecEnv
+from gym_attrplan.algorithms.memory import HIDDEN, pack_states
 from gym_attrplan.attributes.space import IntArray
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,7 +49,8 @@ class SelfImitation(BaseCallback):
     all other hops, and then never made when it is the goal. So examples are remembered, and the
     policy imitates those that went better than it expects: the loss is ``-max(R - V, 0) log π(a)``
     (self-imitation learning, Oh et al., 2018), with the goal replaced in hindsight. Every change
-    that is not learned yet has the same share of the examples, less its success rate.
+    that is not learned yet has the same share of the examples, less its success rate. An example
+    for a recurrent policy includes what the policy remembered at the time.
 
     Args:
         practice: The environments that the model learns in.
@@ -66,6 +68,9 @@ class SelfImitation(BaseCallback):
         model, practice = self._on_policy(), self._practice
         seen, actions = model._last_obs, self.locals["actions"]
         assert isinstance(seen, dict)
+        states = getattr(model, "_last_lstm_states", None)
+        if states is not None:
+            seen = {**seen, HIDDEN: pack_states((*states.pi, *states.vf)).cpu().numpy()}
         if self._past is None:
             self._past = Past(seen, actions)
         self._past.add(seen, actions, practice.ends, over=practice.over, ended=practice.ended)

@@ -97,4 +97,4 @@ def with_trail(venv: VecEnv) -> VecEnv:
 
 
 def _is_view(space: spaces.Space[Any]) -> bool:
-    return isinstance(space, spaces.Box) and len(space.shape) == 3
+    return isinstance(space, spaces.Box) and len(space.shape) in (3, 4)  # 4: stacked frames

@@ -15,6 +15,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gym_attrplan.agent import advice
 from gym_attrplan.agent.bridge import AgentLogger, BridgeCallback
+from gym_attrplan.agent.learners import is_masked
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.options import AgentOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
@@ -113,7 +114,11 @@ class Training:
         if isinstance(agent.hops, PracticeVecEnv) and isinstance(model, OnPolicyAlgorithm):
             callbacks.append(SelfImitation(agent.hops, rng=agent.rng))
         every = CallbackList(callbacks)
-        model.learn(n_steps, every, log_interval=self._log_interval, reset_num_timesteps=False)
+        # The policy reads the masks from its observations.
+        own = {"use_masking": False} if is_masked(type(model)) else {}
+        model.learn(
+            n_steps, every, log_interval=self._log_interval, reset_num_timesteps=False, **own
+        )
         return not bridge.stopped
 
     def _is_hopeless(self) -> bool:

@@ -12,6 +12,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, NatureC
 from torch import nn
 
 from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers.observation import NATURE_CNN_MIN
 
 Observations = dict[str, torch.Tensor]
 
@@ -132,6 +133,43 @@ class SymbolView(nn.Module):
         return there.scatter_(-1, places, 1.0) @ self._table.weight[used]
 
 
+class FrameStackView(nn.Module):
+    """Encoder of stacked images: the frames become channels of one image.
+
+    Small images go through :class:`SymbolView`, large ones through SB3's ``NatureCNN``.
+
+    Args:
+        shape: ``(n_frames, height, width, channels)``, as Gymnasium's ``FrameStackObservation``
+            has it.
+        n_features: Number of outputs.
+
+    Example:
+        >>> view = FrameStackView((4, 7, 7, 3), n_features=16)
+        >>> view(torch.zeros(5, 4, 7, 7, 3)).shape
+        torch.Size([5, 16])
+    """
+
+    def __init__(self, shape: tuple[int, ...], n_features: int = 128) -> None:
+        super().__init__()
+        n_frames, height, width, n_channels = shape
+        n_channels *= n_frames
+        self._is_small = min(height, width) < NATURE_CNN_MIN
+        self._network: nn.Module
+        if self._is_small:
+            self._network = SymbolView((height, width, n_channels), n_features)
+        else:
+            image = spaces.Box(0, 255, (n_channels, height, width), np.uint8)
+            self._network = NatureCNN(image, features_dim=n_features)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """``(n, n_frames, height, width, channels)`` values 0 … 255 → ``(n, n_features)``."""
+        image = frames.permute(0, 2, 3, 1, 4).flatten(3)
+        if not self._is_small:
+            image = image.permute(0, 3, 1, 2) / 255.0
+        features: torch.Tensor = self._network(image)
+        return features
+
+
 class RunningNorm(nn.Module):
     """Normalises numbers by the running mean and deviation of all training data so far.
 
@@ -186,8 +224,8 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
     GoalFusionExtractor})``
 
     Goals go through :class:`GoalFusion`, small images through :class:`SymbolView`, large ones
-    through SB3's ``NatureCNN``, numbers through :class:`RunningNorm`; everything else is flattened
-    as in SB3.
+    through SB3's ``NatureCNN``, stacked ones through :class:`FrameStackView`, numbers through
+    :class:`RunningNorm`; everything else is flattened as in SB3.
 
     Args:
         observation_space: The ``Dict`` space of an attribute environment.
@@ -317,6 +355,8 @@ def _part_network(space: spaces.Space[Any], image_features: int) -> tuple[nn.Mod
         return NatureCNN(space, features_dim=image_features), image_features
     if isinstance(space, spaces.Box) and len(space.shape) == 3 and space.dtype == np.int16:
         return SymbolView(space.shape, image_features), image_features
+    if isinstance(space, spaces.Box) and len(space.shape) == 4 and space.dtype == np.uint8:
+        return FrameStackView(space.shape, image_features), image_features
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         return RunningNorm(get_flattened_obs_dim(space)), get_flattened_obs_dim(space)
     return nn.Flatten(), get_flattened_obs_dim(space)

@@ -16,6 +16,7 @@ from gym_attrplan.agent.hop_judge import endless_goals
 from gym_attrplan.agent.neighbours import HopVecEnv
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.agent.practice_settings import PracticeSettings
+from gym_attrplan.algorithms.memory import BEGUN, BegunVecEnv
 from gym_attrplan.error import InvalidData, InvalidOption
 from gym_attrplan.graph import TransitionCounts
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -134,8 +135,11 @@ def try_edges(
     n_steps, limit = 0, 10 * n_attempts * max_hop_steps
     with endless_goals(venv):
         observations: Any = hops.reset()
+        state = None
         while len(attempts) < n_attempts and n_steps < limit:
-            actions, _ = agent.low_level.predict(observations, deterministic=deterministic)
+            actions, state = agent.low_level.predict(
+                observations, state, deterministic=deterministic
+            )
             observations = hops.step(actions)[0]
             n_steps += venv.num_envs
     return _with_predictions(agent, attempts)
@@ -192,6 +196,8 @@ def _hops(
     counts = TransitionCounts(agent.attribute_space)
     counts.merge(agent.counts)
     if isinstance(agent.hops, PracticeVecEnv):
+        if BEGUN in agent.hops.observation_space.spaces:  # type: ignore[attr-defined]
+            venv = BegunVecEnv(venv)
         outcomes = HopOutcomes(agent.attribute_space)
         outcomes.restore(agent.outcomes.to_arrays())
         limit = agent.hops.lengths.limit

@@ -6,12 +6,14 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from gym_attrplan.attributes.functions import AttributeFunction, read_values
 from gym_attrplan.attributes.library import choose_attributes
 from gym_attrplan.attributes.space import FREE, AttributeSpace, GoalLike, IntArray, Sizes
 from gym_attrplan.wrappers.goals import GoalRules, GoalSampler
+from gym_attrplan.wrappers.masks import ACTION_MASK, has_masks, mask_space, read_mask
 
 Observation = dict[str, Any]
 
@@ -21,7 +23,8 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
     The observation becomes a flat ``Dict``: the inner observation's parts, ``achieved_goal`` (the
     current attributes) and ``desired_goal`` (-1 where free). The inner observation has the key
-    ``observation``, or its own keys if it is a ``Dict``. It never contains the goal.
+    ``observation``, or its own keys if it is a ``Dict``. It never contains the goal. If the inner
+    environment has a method ``action_masks``, as in sb3-contrib, its result is ``action_mask``.
 
     The reward is 1.0 on a step after which the goal holds, else 0.0, minus ``step_penalty``. The
     inner reward is ``info["env_reward"]``. The info also has ``attributes`` and ``is_success``.
@@ -48,7 +51,8 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
     Raises:
         InvalidAttributes: If the space is invalid, the function cannot be imported, or there is
             none for this environment.
-        InvalidEnvironment: If an observation part has no fixed shape.
+        InvalidEnvironment: If an observation part has no fixed shape, or a mask another size than
+            the actions.
 
     Example:
         >>> def tilt(env, observation):
@@ -91,6 +95,10 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
         self.observation_space = self._set_up(
             env.observation_space, reads, goal_sampler, step_penalty, terminate_on_success, text
         )
+        self._adds_mask = has_masks(env) and ACTION_MASK not in self.observation_space.spaces
+        if self._adds_mask:
+            mask = {ACTION_MASK: mask_space(env.action_space)}
+            self.observation_space = spaces.Dict({**mask, **self.observation_space.spaces})
         self._last_observation: Any = None
         self._cut = False
         self._set_goal(np.full(len(self.attribute_space), FREE, self.attribute_space.dtype))
@@ -166,6 +174,8 @@ class AttributeWrapper(GoalRules, gym.Wrapper[Observation, Any, Any, Any], Recor
 
     def _observe(self, observation: Any, achieved: IntArray) -> Observation:
         parts: Observation = self._flat.convert(observation)
+        if self._adds_mask:
+            parts[ACTION_MASK] = read_mask(self.env)
         parts["achieved_goal"] = achieved
         parts["desired_goal"] = self._goal.copy()
         return parts

@@ -17,7 +17,7 @@ from gym_attrplan.error import InvalidEnvironment
 ROOT = "observation"
 GOAL_KEYS = ("achieved_goal", "desired_goal")
 
-_NATURE_CNN_MIN = 36
+NATURE_CNN_MIN = 36
 """Minimum side in pixels that SB3's default image network can take."""
 
 Array = npt.NDArray[Any]
@@ -211,4 +211,4 @@ def _text_bytes(value: Any, n_bytes: int, batch_axes: int) -> Array:
 def _is_small_image(box: spaces.Box) -> bool:
     is_image = len(box.shape) == 3 and box.dtype == np.uint8
     is_image = is_image and bool((box.low == 0).all() and (box.high == 255).all())
-    return is_image and sorted(box.shape)[1] < _NATURE_CNN_MIN
+    return is_image and sorted(box.shape)[1] < NATURE_CNN_MIN

@@ -66,6 +66,7 @@ CASES = {
     "ppo": ({}, {}),
     "ppo, adapting": ({}, ADAPTING),
     "a2c": ({}, {"low_level": "a2c"}),
+    "recurrent ppo": ({}, {**ADAPTING, "low_level": "recurrent_ppo"}),
     "dqn": ({}, {"low_level": "dqn", "low_level_kwargs": DQN}),
     "sac": ({"box_actions": True}, {"low_level": "sac", "low_level_kwargs": {"ent_coef": "auto"}}),
     "ppo, neighbours": ({}, FIRST),
@@ -78,10 +79,11 @@ CASES = {
 }
 
 
-QUICK = ("ppo, adapting", "dqn")
+QUICK = ("ppo, adapting", "recurrent ppo", "dqn")
 """What every test run holds to the law; the others wait for the slow one."""
 
-STEPS = {"inverse, pictures": 100, "ppo, adapting": 2_000}  # pictures take their time
+# Pictures take their time.
+STEPS = {"inverse, pictures": 100, "ppo, adapting": 2_000, "recurrent ppo": 600}
 
 
 def make_agent(case, n_envs=4):

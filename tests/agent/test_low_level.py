@@ -70,13 +70,6 @@ def test_only_the_entropy_of_discrete_actions_is_rewarded(algorithm):
     assert [defaults(algorithm, one)["ent_coef"] for one in worlds] == [0.01, 0.0]
 
 
-@pytest.mark.parametrize("name", ["MaskablePPO", "RecurrentPPO"])
-def test_what_would_be_trained_wrongly_is_refused_by_name(name):
-    derived = type("MyPPO", (type(name, (PPO,), {}),), {})
-    with pytest.raises(InvalidOption, match=f"{name} is not supported yet"):
-        make_agent(low_level=derived)
-
-
 def test_an_algorithm_is_given_only_what_it_takes():
     class Plain(PPO):
         def __init__(self, policy, env, learning_rate=1e-3, policy_kwargs=None, seed=None):

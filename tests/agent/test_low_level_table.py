@@ -11,9 +11,10 @@ import pytest
 from gymnasium import spaces
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent.low_level import ALGORITHMS
+from gym_attrplan.agent.learners import ALGORITHMS, CONTRIB
 from gym_attrplan.algorithms import OptionCritic
 from gym_attrplan.error import InvalidEnvironment
+from gym_attrplan.wrappers.masks import mask_sizes
 
 SPACES = {
     "Discrete": spaces.Discrete(3),
@@ -49,9 +50,12 @@ class Blinker(gym.Env):
         self.on = 1 - self.on
         return np.full(1, self.on, np.float32), 0.0, False, False, {}
 
+    def action_masks(self):
+        return np.ones(sum(mask_sizes(self.action_space)))
+
 
 def test_every_algorithm_is_in_the_table():
-    assert set(TABLE) == {*ALGORITHMS, "OptionCritic"}
+    assert set(TABLE) == {*ALGORITHMS, *CONTRIB, "OptionCritic"}
 
 
 @pytest.mark.parametrize("name", TABLE)

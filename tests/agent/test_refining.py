@@ -98,7 +98,7 @@ def test_any_depth_of_network_grows(policy_kwargs):
     assert agent.num_timesteps >= 400
 
 
-@pytest.mark.parametrize("low_level", ["dqn", "a2c"])
+@pytest.mark.parametrize("low_level", ["dqn", "a2c", "recurrent_ppo"])
 def test_other_algorithms_grow_too(low_level):
     agent = AttributePlannerAgent(
         "MultiInputPolicy", counters(), low_level=low_level, max_hop_steps=4, seed=0

@@ -137,9 +137,10 @@ def practise(agent: Learner, seed: int, n_steps: int) -> Practised:
     repeats = hops.chance.counts.copy()
     try:
         observations: Any = hops.reset()
+        state = None
         for i in range(n_steps):
             _renew_noise(agent.low_level, i, hops.num_envs)
-            actions, _ = agent.low_level.predict(observations, deterministic=False)
+            actions, state = agent.low_level.predict(observations, state, deterministic=False)
             observations, _, _, _ = hops.step(actions)
     finally:
         hops.notes = None

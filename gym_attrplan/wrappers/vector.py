@@ -107,7 +107,7 @@ class AttributeVectorWrapper(GoalRules, VectorWrapper[Batch, Any, Any, Any, Any]
         space = self.attribute_space
         goals = None if wanted is None else as_goals(space, wanted, self.num_envs)
         self._seed_goals(seed)
-        observations, info = self.env.reset(seed=seed, options=options or None)  # type: ignore[arg-type]
+        observations, info = self.env.reset(seed=seed, options=options or None)
         self._cut[:] = False
         self._achieved = self._evaluate(observations)
         if self._seen is not None:

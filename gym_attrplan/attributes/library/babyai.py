@@ -24,7 +24,7 @@ from gym_attrplan.error import InvalidAttributes
 
 PARTS = ("facing", "carrying", "beside", "locked", "room")
 
-_N_SAMPLES = 64
+_N_SAMPLES = 32
 """Number of episodes sampled to find the kinds of missions and things of a level."""
 
 
@@ -33,12 +33,12 @@ class BabyAIAttributes:
 
     A few episodes are sampled. What their missions ask for determines the attributes:
 
-    - ``facing``: the thing ahead, such as ``red ball``, or ``nothing``; unless all missions are to
-      pick up. If some are to open doors, ``red door`` is closed and ``open red door`` is open.
+    - ``facing``: the thing ahead, such as ``red ball``, or ``nothing``; if some missions are to go
+      or to open. If some are to open doors, ``red door`` is closed and ``open red door`` is open.
     - ``carrying``: the thing in hand, or ``nothing``; unless all missions are to go or to open and
       no door is locked.
-    - ``beside``: a thing beside the cell ahead, if something can be put down there; only if there
-      are missions to put a thing next to another.
+    - ``beside``: a thing beside the cell ahead, if that cell is empty, or ``nothing``; if some
+      missions are to put a thing next to another.
     - ``locked``: the first locked door, or ``nothing``; if a door is ever locked.
     - ``room``: ``A``, ``B``, … in reading order, if there are several.
 
@@ -127,7 +127,7 @@ def _verbs(mission: str) -> set[str]:
 def _asked_for(verbs: set[str], *, has_locks: bool) -> list[str]:
     """Return the parts that missions with these verbs need."""
     needed = {
-        "facing": bool(verbs - {"pick up"}),
+        "facing": bool(verbs & {"go to", "open"}),
         "carrying": has_locks or bool(verbs & {"pick up", "put"}),
         "beside": "put" in verbs,
         "locked": True,

@@ -28,8 +28,8 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
     - ``go to the red ball``: ``facing=red ball``;
     - ``open the red door``: ``facing=open red door``;
     - ``pick up the red ball``: ``carrying=red ball``;
-    - ``put the red ball next to the blue key``: ``facing=red ball, carrying=nothing, beside=blue
-      key``.
+    - ``put the red ball next to the blue key``: ``carrying=red ball``, then ``carrying=red ball,
+      beside=blue key``, then ``carrying=nothing``.
 
     A mission may mean several things (``a ball``), or say where they were at the start (``on your
     left``). The layout at the start shows which are meant, and the goal is the look of the nearest.
@@ -126,13 +126,13 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
             task.choose(self.unwrapped)
 
     def _ask(self, observation: Observation) -> Observation:
-        """Set the goal of the current task, or its opposite if it holds already."""
+        """Set the goal of the current task, or what follows it if it holds already."""
         achieved = observation["achieved_goal"]
         assert self._task is not None  # chosen at the reset
-        goal, opposite = self._task.goals()
+        goal, after = self._task.goals(self.unwrapped)
         wanted = self._space.goal(goal)
         if self._space.matches(achieved, wanted):
-            wanted = self._space.goal(opposite)
+            wanted = self._space.goal(after)
         self._vector: IntArray = wanted
         self.env.get_wrapper_attr("set_goal")(wanted)
         return {**observation, "desired_goal": wanted.copy()}
@@ -170,18 +170,22 @@ class _Task:
         dropped = action == _DROP and held is not None and front is held and _is_in(held, things)
         return dropped and any(_is_in(one, self._meant[1]) for one in _beside_front(level))
 
-    def goals(self) -> tuple[Named, Named]:
-        """Return the goal with the chosen things, and its opposite."""
+    def goals(self, level: Any) -> tuple[Named, Named]:
+        """Return the goal with the chosen things, and the one to ask for where it holds.
+
+        That is the end of a task to put something down, and else the opposite: whatever the goal
+        holds for, it was not the deed that counts.
+        """
         thing = look(self._chosen[0])
         if self._verb == "go to":
             is_open = getattr(self._chosen[0], "is_open", False)
             return {"facing": f"open {thing}" if is_open else thing}, {"facing": NOTHING}
         if self._verb == "open":
             return {"facing": f"open {thing}"}, {"facing": thing}
-        if self._verb == "pick up":
-            return {"carrying": thing}, {"carrying": NOTHING}
-        near = {"facing": thing, "carrying": NOTHING, "beside": look(self._chosen[1])}
-        return near, {"carrying": thing}
+        if self._verb == "put" and _is_in(level.carrying, self._meant[0]):
+            near = {"carrying": look(level.carrying), "beside": look(self._chosen[1])}
+            return near, {"carrying": NOTHING}
+        return {"carrying": thing}, {"carrying": NOTHING}
 
     def choose(self, level: Any) -> None:
         """Choose one of the things meant by each description, unless those chosen are there."""

@@ -54,10 +54,10 @@ class LookAt:
 
 
 class LookBeside:
-    """Look of a thing beside the cell ahead, where something lies or can be put down.
+    """Look of a thing beside the cell ahead, if that cell is empty and a thing can be put there.
 
     It is the thing beyond that cell, or else to its right, or else to its left. 0 for nothing, and
-    if a wall or a door is ahead.
+    if something is ahead.
 
     Args:
         names: A name for each value.
@@ -69,7 +69,7 @@ class LookBeside:
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
         column, row = env.front_pos
-        if not self._has_room(scene.grid.get(column, row)):
+        if scene.grid.get(column, row) is not None:
             return 0
         (ahead_x, ahead_y), (right_x, right_y) = env.dir_vec, env.right_vec
         steps = (ahead_x, ahead_y), (right_x, right_y), (-right_x, -right_y)
@@ -80,14 +80,15 @@ class LookBeside:
         """Return ``(n,)`` values in a batch."""
         values = batch.ask(self.value)[batch.beyond]
         first = values[np.arange(len(values)), (values > 0).argmax(axis=1)]
-        return np.where(batch.ask(self._has_room)[batch.front], first, 0)
+        return np.where(batch.ask(_is_nothing)[batch.front], first, 0)
 
     def value(self, thing: Any) -> int:
         """Return the value if this thing lies there."""
         return 0 if thing is None else self._values.get(look(thing), 0)
 
-    def _has_room(self, thing: Any) -> bool:
-        return thing is None or bool(thing.can_pickup())
+
+def _is_nothing(thing: Any) -> bool:
+    return thing is None
 
 
 class LockedDoor:

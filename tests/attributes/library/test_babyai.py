@@ -34,7 +34,7 @@ def names(name):
         ("GoTo", ["facing", "room"]),
         ("Open", ["facing", "room"]),
         ("Pickup", ["carrying", "room"]),
-        ("PutNextLocal", ["facing", "carrying", "beside"]),
+        ("PutNextLocal", ["carrying", "beside"]),
         ("Unlock", ["facing", "carrying", "locked", "room"]),
         ("BossLevel", ["facing", "carrying", "beside", "locked", "room"]),
     ],
@@ -98,7 +98,7 @@ def test_carrying_is_the_thing_in_hand():
         ({"beyond": Box("red"), "right": Ball("grey"), "left": Key("blue")}, "red box"),
         ({"right": Ball("grey"), "left": Key("blue")}, "grey ball"),
         ({"left": Key("blue")}, "blue key"),
-        ({"ahead": Ball("red"), "left": Key("blue")}, "blue key"),
+        ({"ahead": Ball("red"), "left": Key("blue")}, "nothing"),
         ({"ahead": Door("red"), "left": Key("blue")}, "nothing"),
         ({"beyond": Door("red")}, "red door"),
     ],
@@ -129,7 +129,7 @@ def test_possible_values_are_those_of_the_layout_in_a_batch_too(name):
         quiet_reset(env, i)
         np.testing.assert_array_equal(env.possible_values(), possible)
         looks = {f"{one.color} {one.type}" for one in env.unwrapped.grid.grid if one is not None}
-        words = env.attribute_space.words["facing"]
+        words = env.attribute_space.words["facing"]  # the first attribute of these levels
         facing = {words[value].removeprefix("open ") for value in np.flatnonzero(possible[0])}
         assert looks - {"grey wall"} <= facing
 
@@ -169,6 +169,28 @@ def test_of_several_things_meant_the_nearest_without_a_double_is_asked_for():
         ]
         n_doubles += bool(doubles)
     assert n_doubles <= 10
+
+
+def test_putting_next_to_is_three_goals():
+    env = make("PutNextLocal")
+    quiet_reset(env, 0)
+    level = env.unwrapped
+    for i in range(len(level.grid.grid)):
+        if level.grid.grid[i] is not None and level.grid.grid[i].type != "wall":
+            level.grid.grid[i] = None
+    ball, key = (task_things[0] for task_things in env._task._meant)
+    level.agent_pos, level.agent_dir = np.array((2, 2)), 0
+    level.grid.set(3, 2, ball)
+    level.grid.set(4, 4, key)
+    assert env.goal == "carrying=green ball"
+    env.step(PICK_UP)
+    assert env.goal == "carrying=green ball, beside=green key"
+    env.step(FORWARD)
+    env.step(RIGHT)
+    env.step(FORWARD)  # to (3, 3), which looks down at (3, 4), beside the key
+    assert env.goal == "carrying=nothing"
+    *_, info = env.step(DROP)
+    assert info["is_success"]
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "BabyAI-GoToLocal-v0"])

@@ -161,7 +161,8 @@ class Episodes:
 
     def describe(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        rates = {one: round(float(rate), 2) for one, rate in zip(ACHIEVEMENTS, self.rates)}
+        percent = self.rates.round(2).tolist()
+        rates = dict(zip(ACHIEVEMENTS, percent, strict=True))
         return {"score": round(crafter_score(self.rates), 2), "n": len(self), "rates": rates}
 
 

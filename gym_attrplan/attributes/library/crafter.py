@@ -50,7 +50,7 @@ class CrafterAttributes:
     - ``facing``: what is ahead of the player, if ``do`` has an effect on it.
 
     Health, food, drink and energy are left out. They multiply descriptions, and most of their
-    changes happen by waiting. ``collect_drink``, ``eat_cow`` and ``wake_up`` ask for what they need.
+    changes happen by waiting. ``collect_drink``, ``eat_cow`` and ``wake_up`` raise them.
 
     Args:
         env: :class:`~gym_attrplan.envs.crafter.env.CrafterEnv`, wrapped or not.

@@ -17,6 +17,8 @@ MATERIALS: tuple[str, ...] = ("unknown", *constants.materials)
 
 _PLAYER = 1  # the number of the first object that Crafter adds to a map
 _FAR = 18  # distance from which on Crafter leaves objects alone: twice the side of the view
+_CHUNK = (12, 12)  # Crafter balances the number of creatures in areas of this size
+_VISIBLE = (9, 7)  # columns and rows of the image that show the map
 
 Image = npt.NDArray[np.uint8]
 
@@ -43,7 +45,7 @@ class NearWorld(engine.World):  # type: ignore[misc]  # published without type i
     def reset(self, seed: int | None = None) -> None:
         """Begin an empty map."""
         super().reset(seed)
-        self._chunks = defaultdict(InOrder)
+        self._chunks: defaultdict[Any, InOrder] = defaultdict(InOrder)
 
     @property
     def objects(self) -> list[Any]:
@@ -65,9 +67,9 @@ class Game(crafter.Env):  # type: ignore[misc]  # published without type informa
         super().__init__(length=None, seed=0)
         self._draws = draws
         self._sem_view = _no_map
-        self._world = NearWorld(self._area, constants.materials, self._world._chunk_size)
-        view = self._local_view
-        self._local_view = engine.LocalView(self._world, self._textures, view._grid)
+        world = NearWorld(self._area, constants.materials, _CHUNK)
+        self._world: Any = world
+        self._local_view: Any = engine.LocalView(world, self._textures, _VISIBLE)
 
     def begin(self, seed: int, episode: int) -> Image | None:
         """Begin the episode of this number of ``crafter.Env(seed=seed)``, counted from 0."""

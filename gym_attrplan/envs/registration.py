@@ -51,6 +51,11 @@ ENVIRONMENTS: dict[str, _Entry] = {
         "vector_entry_point": f"{_BUILD_ORDER}:make_large_vector",
         "max_episode_steps": 500,
     },
+    "AttrCrafter-v0": {
+        "entry_point": "gym_attrplan.envs.crafter.factories:make_crafter",
+        "vector_entry_point": None,
+        "max_episode_steps": 10_000,
+    },
 }
 
 

@@ -16,6 +16,7 @@ FAMILIES = {
     "gym_attrplan.envs.minigrid.batched.MiniGridVectorEnv": (
         f"{_HERE}.minigrid_batch:MiniGridBatchAttributes"
     ),
+    "gym_attrplan.envs.crafter.env.CrafterEnv": f"{_HERE}.crafter:CrafterAttributes",
     "gymnasium.envs.toy_text.taxi.TaxiEnv": f"{_HERE}.toy_text:TaxiAttributes",
     "gymnasium.envs.toy_text.frozen_lake.FrozenLakeEnv": f"{_HERE}.toy_text:LakeAttributes",
     "gymnasium.envs.toy_text.cliffwalking.CliffWalkingEnv": f"{_HERE}.toy_text:CliffAttributes",

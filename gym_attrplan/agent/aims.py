@@ -47,8 +47,8 @@ class Aims:
 
     A change that was seen to follow from a few descriptions only, such as taking what lies behind a
     locked door, is rarely practised where hops lead by chance. So some environments aim at a
-    change, drawn by need: their hops follow a plan to a description that it was seen to follow
-    from, and then ask for it. An aim is given up when a hop fails.
+    change, drawn by its squared need: their hops follow a plan to a description that it was seen
+    to follow from, and then ask for it. An aim is given up when a hop fails.
 
     Args:
         outcomes: The outcomes of earlier hops.

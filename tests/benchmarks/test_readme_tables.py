@@ -505,3 +505,16 @@ def test_the_docs_tell_how_fast_the_page_plays():
     assert f"``PointMaze_UMaze-v3`` {lines['PointMaze_UMaze-v3', 'frames']}," in play
     first = [lines[name, "first frames"] for name in names[:2]]
     assert f"slower, {' and '.join(first)} on the first two" in play
+
+
+def test_the_docs_count_the_seeds_for_which_refine_added_nothing():
+    lines = [
+        line
+        for line in read_lines(FOLDER / "missing.jsonl")
+        if (line["task"], line["budget"]) == ("0 removed", 200_000)
+    ]
+    assert {line["env"] for line in lines} == {"AttrSwitches-v0"}
+    assert len({line["seed"] for line in lines}) == len(lines)
+    n_without = sum(line["extra"]["added"] == [] for line in lines)
+    words = " ".join((ROOT / "docs" / "refine.rst").read_text().split())
+    assert f"it added none for {n_without} of {len(lines)} seeds" in words

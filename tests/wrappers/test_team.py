@@ -281,7 +281,7 @@ def test_continuous_actions_are_joined_to_one_vector():
 
 @pytest.mark.parametrize("other", [spaces.Box(0.0, 1.0, (1,)), spaces.MultiBinary(2)])
 def test_actions_of_two_kinds_are_refused(other):
-    with pytest.raises(InvalidEnvironment, match="all of them a Box; received .*'bob'"):
+    with pytest.raises(InvalidEnvironment, match=r"all of them a Box; received .*'bob'"):
         TeamEnv(Party({"ann": 1, "bob": 1}, actions={"bob": other}))
 
 

@@ -44,6 +44,8 @@ EXTRAS["dev"] = [
     # The peers that benchmarks/graph_scale.py runs beside our planner.
     "igraph",
     "rustworkx",
+    # The environment of examples/spread.py.
+    "mpe2>=1.1",
 ]
 
 setup(

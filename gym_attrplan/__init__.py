@@ -22,6 +22,7 @@ from gym_attrplan.wrappers import (
     GoalSampler,
     NormalizedCountBonus,
     NormalizedCountBonusVector,
+    TeamEnv,
     check_attribute_env,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "NormalizedCountBonusVector",
     "PlannerOptions",
     "Reinforce",
+    "TeamEnv",
     "TerminalHerReplayBuffer",
     "TransitionCounts",
     "VectorEnvAdapter",

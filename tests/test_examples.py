@@ -20,6 +20,7 @@ SMALLER = {
     "own_env_in_40_lines": {"total_timesteps": 6_000, "n_envs": 4, "n_tasks": 20},
     "point_maze": FEW,
     "sb3_callbacks": {"n_envs": 4},
+    "spread": FEW,
     "taxi": FEW,
 }
 TINY = 600
@@ -62,7 +63,7 @@ def test_an_example_counts_as_many_tasks_as_it_says(name, example):
     assert result.n == smaller.get("n_tasks", 200)
 
 
-@pytest.mark.parametrize("name", ["taxi", *slow("doorkey", "few_labels", "key_corridor")])
+@pytest.mark.parametrize("name", ["taxi", *slow("doorkey", "few_labels", "key_corridor", "spread")])
 def test_an_example_counts_tasks_for_each_of_its_rows(name, example, capsys):
     results = example(name).main(total_timesteps=TINY, **SMALLER[name])
     printed = capsys.readouterr().out

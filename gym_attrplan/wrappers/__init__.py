@@ -1,4 +1,4 @@
-"""Wrappers: attributes and goals on any environment, exploration bonuses, and a checker."""
+"""Wrappers: attributes and goals on any environment, bonuses, teams of agents, and a checker."""
 
 from gym_attrplan.wrappers.attribute import AttributeWrapper, with_attributes
 from gym_attrplan.wrappers.bonus import (
@@ -10,6 +10,7 @@ from gym_attrplan.wrappers.bonus import (
 from gym_attrplan.wrappers.checker import check_attribute_env
 from gym_attrplan.wrappers.flat_vector import FlatVectorWrapper
 from gym_attrplan.wrappers.goals import GoalSampler
+from gym_attrplan.wrappers.team import TeamEnv
 from gym_attrplan.wrappers.vector import AttributeVectorWrapper
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "GoalSampler",
     "NormalizedCountBonus",
     "NormalizedCountBonusVector",
+    "TeamEnv",
     "check_attribute_env",
     "with_attributes",
 ]

@@ -39,6 +39,22 @@ class Part:
     n_bytes: int | None = None
     unchanged: bool = False
 
+    def read(self, observation: Any) -> Any:
+        """Return the part's own value.
+
+        Raises:
+            InvalidEnvironment: If the observation lacks it.
+        """
+        try:
+            for step in self.path:
+                observation = observation[step]
+        except (KeyError, IndexError, TypeError) as error:
+            raise InvalidEnvironment(
+                f"the environment declares {self.key!r} and did not observe it; received "
+                f"{reprlib.repr(observation)}."
+            ) from error
+        return observation
+
     def convert(self, value: Any, batch_axes: int) -> Array:
         """Convert the value (or a batch, with ``batch_axes=1``) to an array of :attr:`space`.
 
@@ -135,7 +151,7 @@ class FlatObservation:
         """Convert an observation (or a batch, with ``batch_axes=1``) to ``{key: array}``."""
         if self._only is not None:
             return {self._only.key: self._only.convert(observation, batch_axes)}
-        return {part.key: part.convert(_at(observation, part), batch_axes) for part in self.parts}
+        return {part.key: part.convert(part.read(observation), batch_axes) for part in self.parts}
 
     def _key(self, path: tuple[str | int, ...]) -> str:
         named = isinstance(path[0], str) if path else False
@@ -159,19 +175,6 @@ def _leaves(
             yield from _leaves(part, (*path, i))
     else:
         yield path, space
-
-
-def _at(observation: Any, part: Part) -> Any:
-    """Return the part's own value."""
-    try:
-        for step in part.path:
-            observation = observation[step]
-    except (KeyError, IndexError, TypeError) as error:
-        raise InvalidEnvironment(
-            f"the environment declares {part.key!r} and did not observe it; received "
-            f"{reprlib.repr(observation)}."
-        ) from error
-    return observation
 
 
 def _legal(space: spaces.Space[Any], path: tuple[str | int, ...]) -> tuple[spaces.Space[Any], Any]:

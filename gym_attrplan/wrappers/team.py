@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gym_attrplan.error import InvalidEnvironment, shown
+from gym_attrplan.wrappers.masks import ACTION_MASK
 from gym_attrplan.wrappers.observation import FlatObservation, Part
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ Array = npt.NDArray[Any]
 Observation = dict[str, Array]
 Spaces = dict[Any, spaces.Space[Any]]
 """Agent → its space, in the order of ``possible_agents``."""
-
-MASK = "action_mask"
 
 
 class TeamEnv(gym.Env[Observation, Array]):
@@ -201,7 +200,7 @@ class _JointObservations:
         # Spaces of type Dict sort their keys: agent_10 comes before agent_2.
         order = {str(agent): i for i, agent in enumerate(parts)}
         found = sorted(flat.parts, key=lambda part: order[str(part.path[0])])
-        self._parts = [part for part in found if not n_choices or part.path[1:] != (MASK,)]
+        self._parts = [part for part in found if not n_choices or part.path[1:] != (ACTION_MASK,)]
         keys: dict[str, spaces.Space[Any]] = {
             part.key: _with_zeros(part.space) for part in self._parts
         }
@@ -214,7 +213,7 @@ class _JointObservations:
             keys = {"units": spaces.Box(low, high, dtype=low.dtype.type)}
         keys["slot_mask"] = spaces.Box(0, 1, (len(parts),), np.int8)
         if n_choices:
-            keys[MASK] = spaces.Box(0, 1, (len(parts), max(n_choices)), np.int8)
+            keys[ACTION_MASK] = spaces.Box(0, 1, (len(parts), max(n_choices)), np.int8)
         self.space = spaces.Dict(keys)
 
     def join(self, observations: Mapping[Any, Any], infos: Mapping[Any, Any]) -> Observation:
@@ -230,7 +229,7 @@ class _JointObservations:
                 if agent in observations:
                     mask = _legal_actions(observations[agent], infos.get(agent, {}))
                     masks[i, : self._n_choices[i]] = mask
-            joint[MASK] = masks
+            joint[ACTION_MASK] = masks
         return joint
 
 
@@ -243,9 +242,9 @@ def _own_observation(part: Part, observations: Mapping[str, Any]) -> Array:
 
 def _legal_actions(observation: Any, info: Mapping[str, Any]) -> Any:
     """Return an agent's mask of legal actions, or 1 if it has none."""
-    if isinstance(observation, Mapping) and MASK in observation:
-        return observation[MASK]
-    return info.get(MASK, 1)
+    if isinstance(observation, Mapping) and ACTION_MASK in observation:
+        return observation[ACTION_MASK]
+    return info.get(ACTION_MASK, 1)
 
 
 def _copied(infos: Mapping[Any, Mapping[str, Any]]) -> dict[Any, dict[str, Any]]:

@@ -106,10 +106,10 @@ def test_the_defaults_are_measured_with_what_their_plans_promise(tmp_path):
 
 @pytest.mark.slow
 def test_hard_environments_are_measured_with_what_was_found_beside_ppo(tmp_path):
-    arguments = "--envs MiniGrid-LockedRoom-v0 --seeds 0 --n-tasks 2 --total-timesteps 4096"
+    arguments = "--envs MiniGrid-MultiRoom-N6-v0 --seeds 0 --n-tasks 2 --total-timesteps 8192"
     lines = lines_of("hard", arguments, tmp_path, "hard")
     assert sorted(line["method"] for line in lines) == ["ap", "ppo_count"]
-    assert {(line["env"], line["n"]) for line in lines} == {("MiniGrid-LockedRoom-v0", 2)}
+    assert {(line["env"], line["n"]) for line in lines} == {("MiniGrid-MultiRoom-N6-v0", 2)}
     (ours,) = (line["extra"] for line in lines if line["method"] == "ap")
     assert ours["n_descriptions"] >= 1
     assert isinstance(ours["weakest_hops"], list)

@@ -13,7 +13,7 @@ EXTRAS = {
     "minigrid": ["minigrid>=3.0"],
     "pettingzoo": ["pettingzoo>=1.24", "pygame-ce>=2.5"],
     "robotics": ["gymnasium-robotics>=1.4"],
-    # With numba, Crafter's maps are made ten times as fast.
+    # Crafter's maps are made in numba if it is there, and in plain Python if not.
     "crafter": ["crafter>=1.8.3", "numba>=0.60"],
     "ray": ["ray>=2.40"],
     "contrib": ["sb3-contrib>=2.7"],

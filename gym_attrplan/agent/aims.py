@@ -23,7 +23,7 @@ _N_AIMS = 8
 _N_STEPS_SEEN = 50_000
 """Maximum number of transitions that are searched for places to practise."""
 
-_N_ROWS = 20_000
+_N_ROWS = 5_000
 """Number of recorded hops beyond which the ways are computed less often than every epoch."""
 
 

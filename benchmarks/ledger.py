@@ -43,6 +43,7 @@ PACKAGES = (
     "mujoco",
     "minigrid",
     "pettingzoo",
+    "crafter",
     "ogbench",
 )
 

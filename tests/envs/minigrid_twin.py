@@ -14,6 +14,7 @@ from gym_attrplan.attributes.library import babyai, family_of
 from gym_attrplan.attributes.library import minigrid as grids
 from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv
+from gym_attrplan.envs.minigrid.support import bound_placing
 from gym_attrplan.error import InvalidAttributes
 
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE = range(6)
@@ -51,6 +52,7 @@ class Singles:
         if without_missions:
             for env in self.envs:
                 env.unwrapped.step = MethodType(MiniGridEnv.step, env.unwrapped)
+                bound_placing(env.unwrapped)
         self.now = [env.reset(seed=seed + i)[0] for i, env in enumerate(self.envs)]
         ready = ready_or_none(family_of(self.envs[0]), self.envs[0])
         self.readers = [copy.copy(ready) for _ in self.envs]  # each keeps its episode's rooms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 
 import gymnasium as gym
@@ -17,7 +18,7 @@ from minigrid_twin import assert_equal_to_minigrid, curious
 from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
 from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv, minigrid_vec
-from gym_attrplan.envs.minigrid.support import end_rule
+from gym_attrplan.envs.minigrid.support import end_rule, make_template
 from gym_attrplan.envs.minigrid.things import EMPTY, Things
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
 
@@ -61,6 +62,21 @@ def test_a_batch_does_what_minigrid_does(env_id):
 @pytest.mark.parametrize("env_id", [*LEVELS, "MiniGrid-Fetch-5x5-N2-v0", "MiniGrid-MemoryS7-v0"])
 def test_without_missions_a_batch_does_what_minigrids_base_class_does(env_id):
     assert_equal_to_minigrid(env_id, n_envs=4, n_steps=80, without_missions=True)
+
+
+def test_a_level_without_a_place_for_the_agent_is_drawn_again():
+    env, _ = make_template("BabyAI-GoToObj-v0", {}, without_missions=True)
+    env.reset(seed=0)
+    full = copy.deepcopy(env)
+    for x in range(1, full.width - 1):
+        for y in range(1, full.height - 1):
+            full.grid.set(x, y, None if (x, y) == (3, 3) else Ball("red"))
+    with pytest.raises(RecursionError, match="no place for the agent"):
+        full.place_agent(0, 0)
+    for _ in range(20):  # BabyAI draws another layout after this error
+        full.reset()
+    assert env.grid is not full.grid
+    assert env.agent_tries[0] is env.grid
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import MethodType
 from typing import Any
 
 import gymnasium as gym
@@ -13,6 +14,9 @@ from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
 _LEVEL = "minigrid.envs.babyai.core.roomgrid_level.RoomGridLevel"
 _LEVEL_RESETS = (_LEVEL, "minigrid.envs.babyai.putnext.PutNext")
 """BabyAI's classes whose ``reset`` also sets up the mission and the time limit."""
+
+_MAX_TRIES = 1_000
+"""Maximum number of times that an agent is placed in one layout."""
 
 _MAY_CHANGE = frozenset(
     {
@@ -63,7 +67,36 @@ def make_template(
         )
     # The batch computes the view of a new episode; MiniGrid's takes longer than the layout.
     env.gen_obs = lambda: None
+    if _is_level(type(env)):
+        bound_placing(env)
     return env, rule
+
+
+def bound_placing(env: Any) -> None:
+    """Let one of BabyAI's levels give up a layout in which there is no place for the agent."""
+    env.place_obj = MethodType(_place_obj, env)  # a copy of the level gets a copy of the method
+
+
+def _place_obj(env: Any, thing: Any, *args: Any, **kwargs: Any) -> Any:
+    """Place a thing, or the agent if it is None, as MiniGrid does.
+
+    In a room so full that the agent would face a thing from every free cell, BabyAI tries forever
+    to place it.
+
+    Raises:
+        RecursionError: If the agent was placed too often in one layout; BabyAI then draws another.
+    """
+    if thing is None:
+        grid, n_tries = getattr(env, "agent_tries", (None, 0))
+        n_tries = n_tries + 1 if grid is env.grid else 1
+        env.agent_tries = env.grid, n_tries
+        if n_tries > _MAX_TRIES:
+            raise RecursionError("there is no place for the agent")
+    return type(env).place_obj(env, thing, *args, **kwargs)
+
+
+def _is_level(env_class: type[Any]) -> bool:
+    return any(f"{one.__module__}.{one.__qualname__}" == _LEVEL for one in env_class.__mro__)
 
 
 def end_rule(env_class: type[Any], *, without_missions: bool = False) -> EndRule:

@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepR
 from gym_attrplan import AttributePlannerAgent
 from gym_attrplan.attributes import FREE
 from gym_attrplan.envs.crafter import crafter_score
-from gym_attrplan.envs.crafter.game import ACHIEVEMENTS, ITEMS
+from gym_attrplan.envs.crafter.game import ACHIEVEMENTS, ACTIONS, ITEMS
 
 SUITE, ENV = "hard", "AttrCrafter-v0"
 METHODS = ("ap", "random")
@@ -61,7 +61,7 @@ class RandomPlayer:
 
     def act(self, observations: Observations, starts: BoolArray) -> npt.NDArray[Any]:
         """Return an action for each environment."""
-        return self._rng.integers(17, size=len(starts))
+        return self._rng.integers(len(ACTIONS), size=len(starts))
 
 
 class Seeker:
@@ -152,7 +152,7 @@ class Episodes:
     @property
     def rates(self) -> npt.NDArray[np.float64]:
         """``(22,)`` percent of the episodes that unlocked each achievement."""
-        return 100.0 * np.mean(self._unlocked, axis=0) if self._unlocked else np.zeros(22)
+        return 100.0 * np.mean(self._unlocked or [[False] * len(ACHIEVEMENTS)], axis=0)
 
     @property
     def mean_steps(self) -> float:

@@ -171,7 +171,7 @@ class Aims:
         aims, nodes = np.unique(pairs[nodes >= 0], axis=0).T
         singles = outcomes.singles(*np.divmod(aims, self._n_values))
         chances = outcomes.success_rates(outcomes.index.vectors(nodes), singles)
-        return aims, nodes, (1.0 - chances) * (chances + self._settings.near)
+        return aims, nodes, self._settings.need(chances)
 
 
 def _can_occur(changes: IntArray, possible: BoolArray) -> BoolArray:

@@ -55,8 +55,8 @@ class ChangeDrawer:
         chances = self._outcomes.success_rates(
             np.repeat(descriptions, k, axis=0), np.tile(singles, (n, 1))
         ).reshape(n, k)
-        near = self._settings.near * self._follows(descriptions)[:, column, value]
-        need = (1.0 - chances) * (chances + near) + self._settings.floor
+        follows = self._follows(descriptions)[:, column, value]
+        need = self._settings.need(chances, follows) + self._settings.floor
         usable = self.seen[None] if possible is None else self.seen & possible
         need /= np.maximum(usable.sum(axis=2) - 1, 1)[:, column]
         need *= usable[:, column, value]

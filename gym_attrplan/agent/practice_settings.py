@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gym_attrplan.error import InvalidOption
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,16 @@ class PracticeSettings:
         if max_hop_steps is not None:
             settings |= {"first_limit": max_hop_steps, "limits": (max_hop_steps, max_hop_steps)}
         return cls(**settings)
+
+    def need(self, chances: FloatArray, follows: BoolArray | bool = True) -> FloatArray:
+        """Return how much changes need practice.
+
+        Args:
+            chances: Their success probabilities.
+            follows: Whether each was seen to follow from where it would be practised.
+        """
+        needs: FloatArray = (1.0 - chances) * (chances + self.near * np.asarray(follows))
+        return needs
 
     def __post_init__(self) -> None:
         for name, low, high in (

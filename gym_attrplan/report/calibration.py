@@ -201,7 +201,7 @@ def _hops(
         outcomes = HopOutcomes(agent.attribute_space)
         outcomes.restore(agent.outcomes.to_arrays())
         limit = agent.hops.lengths.limit
-        settings = PracticeSettings.given(max_hop_steps=limit, explore_share=0.0)
+        settings = PracticeSettings.given(max_hop_steps=limit, explore_share=0.0, aim_share=0.0)
         practice = PracticeVecEnv(
             venv, counts, outcomes, settings=settings, attempts=attempts, rng=rng
         )

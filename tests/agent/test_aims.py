@@ -15,7 +15,7 @@ START, WITH_KEY, OPEN = [0, 0, 0], [1, 0, 0], [1, 1, 0]
 EVERYWHERE = np.array([START, WITH_KEY, OPEN], np.int8)
 
 
-def behind_a_door(**settings):
+def behind_a_door(aim_share=1.0):
     """Aims where the key and the door work, and the treasure was seen once, behind the door."""
     outcomes, counts = HopOutcomes(SPACE), TransitionCounts(SPACE)
     for start, change, end in ((START, KEY, WITH_KEY), (WITH_KEY, DOOR, OPEN)):
@@ -23,7 +23,7 @@ def behind_a_door(**settings):
         outcomes.record([start] * 400, [change] * 400, [end] * 400, made=True, n_steps=5)
     counts.record(OPEN, [1, 1, 1])
     outcomes.record([OPEN] * 40, [TREASURE] * 40, [OPEN] * 40, made=False, n_steps=9)
-    settings = PracticeSettings(aim_share=1.0, **settings)
+    settings = PracticeSettings(aim_share=aim_share)
     return Aims(outcomes, counts, settings, 300, np.random.default_rng(0))
 
 
@@ -61,8 +61,7 @@ def test_an_aim_is_kept_until_it_is_asked_for_or_given_up():
 
 @pytest.mark.parametrize("share_of_aims", [0.0, 0.5])
 def test_as_many_environments_aim_as_the_settings_say(share_of_aims):
-    aims = behind_a_door()
-    aims._settings = PracticeSettings(aim_share=share_of_aims)
+    aims = behind_a_door(share_of_aims)
     assert share(ask(aims, [START] * 300), KEY) == pytest.approx(share_of_aims, abs=0.1)
 
 

@@ -1,4 +1,6 @@
-"""What holds for all tests: no windows, and learning tests that can be repeated over seeds.
+"""What holds for all tests: no windows, no chance, and learning tests to repeat over seeds.
+
+A test that seeds nothing draws the same numbers in every run, whichever tests ran before it.
 
 A test marked ``learning`` trains something and asserts how well it then does. It takes the fixture
 ``seed``: 0, or 0 to n - 1 in turn with ``--seeds n``, and then a table says how often each passed.
@@ -6,15 +8,20 @@ A test marked ``learning`` trains something and asserts how well it then does. I
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
+import torch
+from gymnasium.utils import seeding
 from hypothesis import settings
 
-# Tests never time anything: a busy machine fails none of them.
-settings.register_profile("untimed", deadline=None)
+# Tests never time anything and try the same examples in every run: a busy machine fails none of
+# them, and neither does an unlucky one.
+settings.register_profile("untimed", deadline=None, derandomize=True)
 settings.load_profile("untimed")
 
 # No test opens a window. And where there is no display SDL would draw off screen with OpenGL, and
@@ -25,6 +32,30 @@ ENOUGH = 0.95
 """The share of the seeds for which a learning test has to pass: 19 of 20."""
 
 _SEED = re.compile(r"-?seed\d+-?")
+
+
+_seeds = itertools.count()
+
+
+def _seeded(make):
+    """``make``, which draws its seed where none is given, with the next seed of this test."""
+
+    def make_seeded(seed=None):
+        return make(next(_seeds) if seed is None else seed)
+
+    return make_seeded
+
+
+np.random.default_rng = _seeded(np.random.default_rng)
+seeding.np_random = _seeded(seeding.np_random)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    global _seeds
+    _seeds = itertools.count()
+    np.random.seed(0)  # noqa: NPY002  Stable-Baselines3 draws from it
+    torch.manual_seed(0)  # Python's own generator is left: two Rays would draw the same ports
 
 
 @pytest.fixture(scope="session")

@@ -252,13 +252,15 @@ class Oracle:
         return self._face(level, wanted.removeprefix("open "), TOGGLE if opens else DONE), None
 
     def _face(self, level, look, action):
-        """Put the agent beside the thing, if it is not there yet, and return the action."""
+        """Put the agent beside the thing, away with what lies there, and return the action."""
         for i, thing in enumerate(level.grid.grid):
             if thing is None or f"{thing.color} {thing.type}" != look:
                 continue
             row, column = divmod(i, level.grid.width)
             for direction, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
-                if level.grid.get(column - x, row - y) is None:
+                in_the_way = level.grid.get(column - x, row - y)
+                if in_the_way is None or in_the_way.type not in ("wall", "door"):
+                    level.grid.set(column - x, row - y, None)
                     level.agent_pos, level.agent_dir = np.array((column - x, row - y)), direction
                     return np.array([action])
         raise AssertionError(f"nowhere to stand beside {look}")

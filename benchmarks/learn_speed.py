@@ -61,11 +61,11 @@ def learner(method: str, env_id: str, seed: int = 0) -> Any:
         return AttributePlannerAgent("MultiInputPolicy", envs, seed=seed, device="cpu")
     from stable_baselines3 import PPO
 
-    from gym_attrplan.agent.environments import as_vec_env
+    from gym_attrplan.agent.environments import as_vec_env, attribute_space
     from gym_attrplan.agent.low_level import change_defaults, defaults, policy_defaults
 
     venv = as_vec_env(envs)
-    kwargs = policy_defaults(venv.observation_space)
+    kwargs = policy_defaults(venv.observation_space, attribute_space(venv).value_names())
     options = {**defaults(PPO, venv), **change_defaults(PPO, venv), "policy_kwargs": kwargs}
     return PPO("MultiInputPolicy", venv, **options, seed=seed, device="cpu")
 

@@ -30,6 +30,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from gym_attrplan import AttributePlannerAgent
+from gym_attrplan.agent.environments import attribute_space
 from gym_attrplan.agent.evaluation import asking_for, goals_to_ask
 from gym_attrplan.agent.low_level import build, change_defaults, policy_defaults
 from gym_attrplan.algorithms.her import TerminalHerReplayBuffer
@@ -112,13 +113,16 @@ def make_rival(method: str, venv: VecEnv, *, seed: int) -> BaseAlgorithm:
     if rival.bonus is not None:
         venv = rival.bonus(venv)
     common = {"seed": seed, "device": "cpu"}
+    names = attribute_space(venv).value_names()
     if not rival.ours:
-        network = policy_defaults(venv.observation_space)
+        network = policy_defaults(venv.observation_space, names)
         return rival.algorithm(
             "MultiInputPolicy", venv, policy_kwargs=network, **settings, **common
         )
     settings = change_defaults(rival.algorithm, venv) | settings
-    return build(rival.algorithm, "MultiInputPolicy", venv, settings, anneal=False, **common)
+    return build(
+        rival.algorithm, "MultiInputPolicy", venv, settings, anneal=False, names=names, **common
+    )
 
 
 def our_seconds(env_id: str, budget: int, seed: int) -> float:

@@ -12,6 +12,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from gym_attrplan.agent import AttributePlannerAgent, VectorEnvAdapter
+from gym_attrplan.agent.environments import attribute_space
 from gym_attrplan.agent.evaluation import Predictor, RandomModel
 from gym_attrplan.agent.low_level import build
 from gym_attrplan.algorithms import Curriculum, OptionCritic, Reinforce, SpreadEpisodes
@@ -100,7 +101,8 @@ def _train_rival(cell: Cell, config: Settings, device: str, callbacks: Callbacks
         )
     venv = make_envs(cell, task, n_envs, **options)
     common = {"seed": cell.seed, "device": device}
-    model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, **common)
+    names = attribute_space(venv).value_names()
+    model = build(ALGORITHMS[cell.algo], policy, venv, config, anneal=True, names=names, **common)
     chain = [SpreadEpisodes(), *callbacks]
     if cell.regime == "curriculum":
         if isinstance(venv, VectorEnvAdapter):

@@ -85,7 +85,10 @@ def build_low_level(
             **_both(options, options.low_level_kwargs),
         }
         common = _common(options)
-        return build(algorithm, options.policy, hops, kwargs, anneal=options.anneal, **common)
+        names = space.value_names()
+        return build(
+            algorithm, options.policy, hops, kwargs, anneal=options.anneal, names=names, **common
+        )
     assert examples is not None
     known = [*_arguments(algorithm), *(one.name for one in fields(FitSettings))]
     _check_names(options.low_level_kwargs, known, "the inverse learner")
@@ -133,7 +136,9 @@ def build_explorer(
         **hop_defaults(PPO, venv.action_space),
         **_both(options, options.exploration_kwargs),
     }
-    return build(PPO, options.policy, explore_venv, kwargs, anneal=False, **_common(options))
+    names = counts.space.value_names()
+    common = _common(options)
+    return build(PPO, options.policy, explore_venv, kwargs, anneal=False, names=names, **common)
 
 
 def _both(options: AgentOptions, own: dict[str, Any]) -> dict[str, Any]:
@@ -157,12 +162,14 @@ def build(
     kwargs: dict[str, Any],
     *,
     anneal: bool,
+    names: list[str],
     **common: Any,
 ) -> BaseAlgorithm:
     """Build an algorithm on the environments, with our defaults for arguments not in ``kwargs``.
 
     Defaults that its constructor does not take are left out. With ``anneal`` the learning rate
-    falls to a tenth during training, unless it is a function.
+    falls to a tenth during training, unless it is a function. ``names`` are the attributes'
+    :meth:`~gym_attrplan.AttributeSpace.value_names`.
 
     Raises:
         InvalidEnvironment: If the algorithm does not support the action space.
@@ -178,10 +185,16 @@ def build(
     policy = find_policy(policy, algorithm)
     if is_masked(algorithm):
         _check_masks(venv, algorithm)
+    usual, own = (
+        policy_defaults(venv.observation_space, names, policy),
+        kwargs.get("policy_kwargs", {}),
+    )
+    if "features_extractor_class" in own:  # another one takes no names
+        usual.pop("features_extractor_kwargs", None)
     options["policy_kwargs"] = {
         **({"lstm_hidden_size": LSTM_SIZE} if is_recurrent(algorithm) else {}),
-        **policy_defaults(venv.observation_space, policy),
-        **kwargs.get("policy_kwargs", {}),
+        **usual,
+        **own,
     }
     takes_adam = issubclass(algorithm, PPO) or is_ppo(algorithm)
     if takes_adam and "optimizer_class" not in options["policy_kwargs"]:
@@ -334,16 +347,29 @@ def hop_defaults(
 
 
 def policy_defaults(
-    observation_space: spaces.Space[Any], policy: str | type[BasePolicy] = "MultiInputPolicy"
+    observation_space: spaces.Space[Any],
+    names: list[str],
+    policy: str | type[BasePolicy] = "MultiInputPolicy",
 ) -> dict[str, Any]:
-    """Return arguments for a policy that embeds words and sees the requested change."""
+    """Return arguments for a policy that embeds words and sees the requested change.
+
+    Args:
+        observation_space: The observation space.
+        names: The attributes' :meth:`~gym_attrplan.AttributeSpace.value_names`.
+        policy: The policy.
+    """
     if isinstance(policy, type) and issubclass(policy, UnitPolicy):
         return {"features_extractor_class": UnitExtractor}
     words = isinstance(observation_space, spaces.Dict) and holds_words(
         observation_space.spaces.get("observation")
     )
-    extractor = WordsExtractor if words else GoalFusionExtractor
-    return {"features_extractor_class": extractor, "net_arch": [128, 128]}
+    if words:
+        return {"features_extractor_class": WordsExtractor, "net_arch": [128, 128]}
+    return {
+        "features_extractor_class": GoalFusionExtractor,
+        "features_extractor_kwargs": {"names": names},
+        "net_arch": [128, 128],
+    }
 
 
 def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:

@@ -418,6 +418,7 @@ class AttributePlannerAgent:
         return supervised.new_success_model(
             self.observation_space,
             self.low_level,
+            names=self.attribute_space.value_names(),
             device=self.options.device,
             seed=self.options.seed,
         )

@@ -23,18 +23,24 @@ MAX_IMAGINED = 2_000_000
 
 
 def new_success_model(
-    observation_space: spaces.Dict, low_level: Any, *, device: str, seed: int | None
+    observation_space: spaces.Dict,
+    low_level: Any,
+    *,
+    names: list[str],
+    device: str,
+    seed: int | None,
 ) -> SuccessModel:
     """Return a success model with a trunk of the same kind as the hop policy's.
 
     Args:
         observation_space: The observation space.
         low_level: The policy that hops.
+        names: The attributes' :meth:`~gym_attrplan.AttributeSpace.value_names`.
         device: As in SB3.
         seed: Seed of its weights.
     """
     inverse = isinstance(low_level, InverseLearner)
-    kwargs = policy_defaults(observation_space) if inverse else low_level.policy_kwargs
+    kwargs = policy_defaults(observation_space, names) if inverse else low_level.policy_kwargs
     return SuccessModel(
         observation_space,
         features_extractor_class=kwargs["features_extractor_class"],

@@ -106,6 +106,19 @@ class AttributeSpace:
         numbers = "False, True" if size == 2 else f"0 to {size - 1}"
         return ", ".join(self.words.get(name, ())) or numbers
 
+    def value_names(self) -> list[str]:
+        """Return the names of all values of all attributes, one attribute after the other.
+
+        Example:
+            >>> AttributeSpace({"door": 2, "lamp": ["red", "green"]}).value_names()
+            ['not door', 'door', 'lamp=red', 'lamp=green']
+        """
+        return [
+            self._lexicon.term(i, value)
+            for i, size in enumerate(self.sizes.tolist())
+            for value in range(size)
+        ]
+
     @property
     def table(self) -> PlainTable:
         """Name → size, words, or edges and names of bins, as the constructor takes them."""

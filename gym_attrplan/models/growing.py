@@ -12,7 +12,7 @@ from gym_attrplan.error import InvalidOption
 
 Tensors = Mapping[str, torch.Tensor]
 
-_OF_ATTRIBUTES = ("_offsets", "_first", "_columns", "_scales")
+_OF_ATTRIBUTES = ("_offsets", "_first", "_columns", "_scales", "_in_names")
 """Buffers that follow from the attributes alone."""
 
 _PAIRS = "pair_bag.weight"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ class GoalFusion(nn.Module):
 
     Args:
         sizes: Number of values of each attribute.
+
+    Attributes:
+        n_words: Number of values of all attributes.
+        n_features: Number of outputs: a block of words for each of the three.
+        blocks: Number of outputs of each block.
     """
 
     _offsets: torch.Tensor
@@ -34,9 +41,9 @@ class GoalFusion(nn.Module):
         super().__init__()
         offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self.register_buffer("_offsets", torch.as_tensor(offsets, dtype=torch.long))
-        self._n_words = int(np.sum(sizes))
-        self.n_features = 3 * self._n_words
-        self.blocks = [self._n_words] * 3
+        self.n_words = int(np.sum(sizes))
+        self.n_features = 3 * self.n_words
+        self.blocks = [self.n_words] * 3
 
     def forward(self, achieved: torch.Tensor, desired: torch.Tensor) -> torch.Tensor:
         """``(n, n_attributes)`` twice → ``(n, 3 * sum of sizes)``."""
@@ -46,7 +53,7 @@ class GoalFusion(nn.Module):
         return torch.cat([self._one_hot(values, where) for values, where in rows], dim=1)
 
     def _one_hot(self, values: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
-        words = values.new_zeros((len(values), self._n_words), dtype=torch.float32)
+        words = values.new_zeros((len(values), self.n_words), dtype=torch.float32)
         positions = values.long().clamp(min=0) + self._offsets
         return words.scatter_(1, positions, where.float())
 
@@ -89,33 +96,46 @@ class SmallImageNet(nn.Module):
 
 
 class SymbolView(nn.Module):
-    """Encoder of a small grid of symbols, such as MiniGrid's view.
+    """Encoder of a small grid of symbols, such as MiniGrid's view, for what is asked for.
 
-    A cell is encoded as the sum of table rows, one for each channel's value. One layer then
-    reads all cells by position. For a view of 7×7 that takes a tenth of the multiplications of
-    :class:`SmallImageNet`, which matters since a policy reads every observation several times.
+    A cell is encoded as the sum of table rows, one for each channel's value. What matters in a
+    cell depends on what is asked for, so the numbers of its code are multiplied by gains, which
+    are sums too: one table row for each part of the names of the values asked for. Where goal and
+    view meet only in later layers, these have to learn each pair of a goal and a symbol. One layer
+    then reads each cell, and another all cells by position. For a view of 7×7 that takes a
+    tenth of the multiplications of :class:`SmallImageNet`, which matters since a policy reads
+    every observation several times.
 
     Args:
         shape: ``(height, width, channels)``.
         n_features: Number of outputs.
+        n_parts: Number of parts of names.
         n_codes: Length of a table's row.
     """
 
     FEW = 64
+    N_OF_CELL = 8
     _offsets: torch.Tensor
 
-    def __init__(self, shape: tuple[int, ...], n_features: int = 128, *, n_codes: int = 16) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], n_features: int = 128, *, n_parts: int, n_codes: int = 32
+    ) -> None:
         super().__init__()
         height, width, n_channels = shape
         n_values = SmallImageNet.N_VALUES
         self._table = nn.Embedding(n_values * n_channels, n_codes)
+        self._gains = nn.Embedding(n_parts, n_codes)
+        nn.init.normal_(self._gains.weight, std=1.0 / 3.0)
         self.register_buffer("_offsets", torch.arange(n_channels) * n_values)
-        self._cells = nn.Linear(height * width * n_codes, n_features)
+        self._cell = nn.Linear(n_codes, self.N_OF_CELL)
+        self._cells = nn.Linear(height * width * self.N_OF_CELL, n_features)
 
-    def forward(self, image: torch.Tensor) -> torch.Tensor:
-        """``(n, height, width, channels)`` values 0 … 255 → ``(n, n_features)``."""
+    def forward(self, image: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """``(n, height, width, channels)`` of 0 … 255, ``(n, n_parts)`` → ``(n, n_features)``."""
         codes = torch.relu(self._look_up(image.long() + self._offsets))
-        return torch.relu(self._cells(codes.flatten(1)))
+        gains = 1.0 + asked @ self._gains.weight
+        cells = torch.relu(self._cell(codes * gains[:, None, None]))
+        return torch.relu(self._cells(cells.flatten(1)))
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         """``(…, channels)`` → ``(…, n_codes)``, the sums of the words' rows.
@@ -142,31 +162,34 @@ class FrameStackView(nn.Module):
         shape: ``(n_frames, height, width, channels)``, as Gymnasium's ``FrameStackObservation``
             has it.
         n_features: Number of outputs.
+        n_parts: Number of parts of names.
 
     Example:
-        >>> view = FrameStackView((4, 7, 7, 3), n_features=16)
-        >>> view(torch.zeros(5, 4, 7, 7, 3)).shape
+        >>> view = FrameStackView((4, 7, 7, 3), n_features=16, n_parts=2)
+        >>> view(torch.zeros(5, 4, 7, 7, 3), torch.zeros(5, 2)).shape
         torch.Size([5, 16])
     """
 
-    def __init__(self, shape: tuple[int, ...], n_features: int = 128) -> None:
+    def __init__(self, shape: tuple[int, ...], n_features: int = 128, *, n_parts: int) -> None:
         super().__init__()
         n_frames, height, width, n_channels = shape
         n_channels *= n_frames
         self._is_small = min(height, width) < NATURE_CNN_MIN
         self._network: nn.Module
         if self._is_small:
-            self._network = SymbolView((height, width, n_channels), n_features)
+            self._network = SymbolView((height, width, n_channels), n_features, n_parts=n_parts)
         else:
             image = spaces.Box(0, 255, (n_channels, height, width), np.uint8)
             self._network = NatureCNN(image, features_dim=n_features)
 
-    def forward(self, frames: torch.Tensor) -> torch.Tensor:
-        """``(n, n_frames, height, width, channels)`` values 0 … 255 → ``(n, n_features)``."""
+    def forward(self, frames: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """``(n, n_frames, height, width, channels)``, ``(n, n_parts)`` → ``(n, n_features)``."""
         image = frames.permute(0, 2, 3, 1, 4).flatten(3)
-        if not self._is_small:
-            image = image.permute(0, 3, 1, 2) / 255.0
-        features: torch.Tensor = self._network(image)
+        features: torch.Tensor
+        if self._is_small:
+            features = self._network(image, asked)
+        else:
+            features = self._network(image.permute(0, 3, 1, 2) / 255.0)
         return features
 
 
@@ -230,15 +253,26 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
     Args:
         observation_space: The ``Dict`` space of an attribute environment.
         image_features: Number of features of each image.
+        names: Name of each value of each attribute, such as
+            :meth:`AttributeSpace.value_names <gym_attrplan.AttributeSpace.value_names>`. What is
+            learned for a value helps with values whose names share parts with its own.
 
     Attributes:
         blocks: Number of features of each part, one after the other.
 
     Raises:
-        InvalidEnvironment: If the space has no goal keys.
+        InvalidEnvironment: If the space has no goal keys, or not as many values as names.
     """
 
-    def __init__(self, observation_space: spaces.Dict, image_features: int = 128) -> None:
+    _in_names: torch.Tensor
+
+    def __init__(
+        self,
+        observation_space: spaces.Dict,
+        image_features: int = 128,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(observation_space, features_dim=1)  # the true size is known below
         goal = observation_space.spaces.get("desired_goal")
         if not isinstance(goal, spaces.Box):
@@ -247,20 +281,30 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
                 "has none. Wrap the environment in AttributeWrapper."
             )
         self.fusion = GoalFusion(goal.high.astype(np.int64) + 1)
+        names = [str(i) for i in range(self.fusion.n_words)] if names is None else names
+        if len(names) != self.fusion.n_words:
+            raise InvalidEnvironment(
+                f"each of the {self.fusion.n_words} values has a name; received {len(names)} names."
+            )
+        self.register_buffer("_in_names", name_parts(names))
         parts: dict[str, nn.Module] = {}
         self.blocks = list(self.fusion.blocks)
         for key, space in observation_space.spaces.items():
             if key in ("achieved_goal", "desired_goal"):
                 continue
-            parts[key], size = _part_network(space, image_features)
+            parts[key], size = _part_network(space, image_features, self._in_names.shape[1])
             self.blocks.append(size)
         self.parts = nn.ModuleDict(parts)
         self._features_dim = sum(self.blocks)
 
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, features_dim)``."""
-        features = [network(observations[key]) for key, network in self.parts.items()]
         goals = self.fusion(observations["achieved_goal"], observations["desired_goal"])
+        asked = goals[:, -self.fusion.n_words :] @ self._in_names  # of the values that must change
+        features = [
+            network(observations[key], *([asked] if isinstance(network, _READ_GOALS) else []))
+            for key, network in self.parts.items()
+        ]
         return torch.cat([goals, *features], dim=1)
 
 
@@ -350,13 +394,39 @@ def holds_words(space: spaces.Space[Any] | None) -> bool:
     return bool(np.issubdtype(space.dtype, np.integer) and (space.low == 0).all())
 
 
-def _part_network(space: spaces.Space[Any], image_features: int) -> tuple[nn.Module, int]:
+def name_parts(names: Sequence[str]) -> torch.Tensor:
+    """Return ``(n_names, n_parts)``, 1 for the parts of each name: all of it, and its words.
+
+    Parts are in the order of their first name, so that more names only add to them.
+
+    Example:
+        >>> name_parts(["facing=red ball", "facing=red key"])
+        tensor([[1., 1., 1., 1., 0., 0.],
+                [0., 1., 1., 0., 1., 1.]])
+    """
+    numbers: dict[str, int] = {}
+    rows = []
+    for name in names:
+        parts = [name, *re.findall(r"[^\W_]+", name)]
+        rows.append([numbers.setdefault(part, len(numbers)) for part in parts])
+    found = torch.zeros(len(names), len(numbers))
+    for i, row in enumerate(rows):
+        found[i, row] = 1.0
+    return found
+
+
+_READ_GOALS = SymbolView, FrameStackView
+
+
+def _part_network(
+    space: spaces.Space[Any], image_features: int, n_parts: int
+) -> tuple[nn.Module, int]:
     if isinstance(space, spaces.Box) and is_image_space(space):
         return NatureCNN(space, features_dim=image_features), image_features
     if isinstance(space, spaces.Box) and len(space.shape) == 3 and space.dtype == np.int16:
-        return SymbolView(space.shape, image_features), image_features
+        return SymbolView(space.shape, image_features, n_parts=n_parts), image_features
     if isinstance(space, spaces.Box) and len(space.shape) == 4 and space.dtype == np.uint8:
-        return FrameStackView(space.shape, image_features), image_features
+        return FrameStackView(space.shape, image_features, n_parts=n_parts), image_features
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         return RunningNorm(get_flattened_obs_dim(space)), get_flattened_obs_dim(space)
     return nn.Flatten(), get_flattened_obs_dim(space)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from test_practice import practice
 
+from gym_attrplan.agent.environments import attribute_space
 from gym_attrplan.agent.learners import ALGORITHMS
 from gym_attrplan.agent.low_level import build
 from gym_attrplan.agent.self_imitation import HORIZON, MAX_BYTES, Past, SelfImitation
@@ -69,7 +70,10 @@ def test_the_oldest_steps_are_forgotten_and_large_observations_soonest(monkeypat
 
 def model_for(env, name="ppo", seed=0):
     kwargs = {"n_steps": 64, "batch_size": 512} if name == "ppo" else {}
-    return build(ALGORITHMS[name], "MultiInputPolicy", env, kwargs, anneal=False, seed=seed)
+    names = attribute_space(env).value_names()
+    return build(
+        ALGORITHMS[name], "MultiInputPolicy", env, kwargs, anneal=False, names=names, seed=seed
+    )
 
 
 def count_up_prob(model, env, change):

@@ -105,11 +105,11 @@ def test_the_extractor_needs_goals():
 @pytest.mark.parametrize("n_values", [8, 250])
 def test_few_symbols_and_many_are_looked_up_alike(n_values):
     """Few by a product of matrices, many in the table: the same sums and the same derivatives."""
-    view = SymbolView((7, 7, 3), n_features=5)
+    view = SymbolView((7, 7, 3), n_features=5, n_parts=2)
     symbols = torch.randint(n_values, (40, 7, 7, 3), generator=torch.manual_seed(0))
     words = symbols + view._offsets
     assert (len(words.unique()) > SymbolView.FEW) == (n_values == 250)
-    slopes = torch.randn(40, 7, 7, 16, generator=torch.manual_seed(1))
+    slopes = torch.randn(40, 7, 7, 32, generator=torch.manual_seed(1))
     found = []
     for codes in (view._look_up(words), view._table(words).sum(dim=3)):
         view.zero_grad()
@@ -117,3 +117,44 @@ def test_few_symbols_and_many_are_looked_up_alike(n_values):
         found.append((codes.detach(), view._table.weight.grad.clone()))
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_what_matters_in_a_view_depends_on_what_is_asked_for():
+    view = SymbolView((7, 7, 3), n_features=64, n_parts=2)
+    symbols = torch.randint(8, (2, 7, 7, 3), generator=torch.manual_seed(0))
+    nothing, one, other = (torch.tensor([parts] * 2) for parts in ([0.0, 0], [1.0, 0], [0, 1.0]))
+    with torch.no_grad():
+        read = [view(symbols, asked) for asked in (nothing, one, other)]
+        assert not any(torch.allclose(read[i], read[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+        view._gains.weight[0] = -1.0  # then nothing in any cell matters
+        blank = view(symbols, one)
+    torch.testing.assert_close(blank[0], blank[1])
+
+
+def test_values_whose_names_share_parts_share_what_is_learned():
+    goal = spaces.Box(-1, 2, (1,), np.int8)
+    space = spaces.Dict(
+        {
+            "achieved_goal": goal,
+            "desired_goal": goal,
+            "image": spaces.Box(0, 255, (7, 7, 3), np.int16),
+        }
+    )
+    names = ["facing=nothing", "facing=red ball", "facing=red_key"]
+    extractor = GoalFusionExtractor(space, names=names)
+    seen = {
+        "achieved_goal": torch.zeros(1, 1),
+        "desired_goal": torch.ones(1, 1),
+        "image": torch.randint(8, (1, 7, 7, 3), generator=torch.manual_seed(0)),
+    }
+    extractor(seen).sum().backward()
+    learns = extractor.parts["image"]._gains.weight.grad.abs().sum(dim=1) > 0
+    # facing=nothing, facing, nothing, facing=red ball, red, ball, facing=red_key, key
+    assert learns.tolist() == [False, True, False, True, True, True, False, False]
+
+
+def test_the_extractor_needs_a_name_for_each_value():
+    goal = spaces.Box(-1, 2, (1,), np.int8)
+    space = spaces.Dict({"achieved_goal": goal, "desired_goal": goal})
+    with pytest.raises(InvalidEnvironment, match="each of the 3 values has a name; received 1"):
+        GoalFusionExtractor(space, names=["red"])

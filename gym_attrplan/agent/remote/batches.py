@@ -16,7 +16,7 @@ MAX_ERRORS = 2
 MAX_DEATHS = 10
 """Maximum number of retries of a batch after the death of its worker."""
 
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """Maximum number of seconds that workers may take to start while no other works."""
 
 _PATIENCE = 1.0

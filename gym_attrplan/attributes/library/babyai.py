@@ -33,8 +33,9 @@ class BabyAIAttributes:
 
     A few episodes are sampled. What their missions ask for determines the attributes:
 
-    - ``facing``: the thing ahead, such as ``red ball``, or ``nothing``; if some missions are to go
-      or to open. If some are to open doors, ``red door`` is closed and ``open red door`` is open.
+    - ``facing``: the thing ahead, such as ``red ball``, or ``nothing``: a step on the way to
+      whatever a mission asks for. If some are to open doors, ``red door`` is closed and
+      ``open red door`` is open.
     - ``carrying``: the thing in hand, or ``nothing``; unless all missions are to go or to open and
       no door is locked.
     - ``beside``: a thing beside the cell ahead, if that cell is empty, or ``nothing``; if some
@@ -127,7 +128,7 @@ def _verbs(mission: str) -> set[str]:
 def _asked_for(verbs: set[str], *, has_locks: bool) -> list[str]:
     """Return the parts that missions with these verbs need."""
     needed = {
-        "facing": bool(verbs & {"go to", "open"}),
+        "facing": True,
         "carrying": has_locks or bool(verbs & {"pick up", "put"}),
         "beside": "put" in verbs,
         "locked": True,

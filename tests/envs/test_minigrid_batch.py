@@ -18,6 +18,7 @@ from minigrid_twin import assert_equal_to_minigrid, curious
 from gym_attrplan import AttributeVectorWrapper, AttributeWrapper
 from gym_attrplan.attributes.library.minigrid_batch import MiniGridBatchAttributes
 from gym_attrplan.envs.minigrid import MiniGridVectorEnv, minigrid_vec
+from gym_attrplan.envs.minigrid.layouts import QuickGenerator
 from gym_attrplan.envs.minigrid.support import end_rule, make_template
 from gym_attrplan.envs.minigrid.things import EMPTY, Things
 from gym_attrplan.error import DependencyNotInstalled, InvalidEnvironment
@@ -308,3 +309,16 @@ def test_an_object_of_ones_own_is_refused():
 
     with pytest.raises(InvalidEnvironment, match="Cake"):
         Things().number(Cake())
+
+
+def test_the_generator_of_pooled_layouts_draws_evenly_and_else_as_numpy_does():
+    quick = QuickGenerator(np.random.PCG64(0))
+    drawn = np.array([quick.integers(3, 9) for _ in range(6_000)])
+    times = np.bincount(drawn, minlength=9)
+    assert times[:3].sum() == 0
+    assert len(times) == 9
+    assert (np.abs(times[3:] - 1_000) < 5 * 1_000**0.5).all()
+    quick, plain = QuickGenerator(np.random.PCG64(1)), np.random.default_rng(1)
+    for draw in ("integers", "permutation", "random"):
+        expected = getattr(plain, draw)(4)
+        np.testing.assert_array_equal(getattr(quick, draw)(4), expected)

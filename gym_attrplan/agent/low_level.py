@@ -185,16 +185,10 @@ def build(
     policy = find_policy(policy, algorithm)
     if is_masked(algorithm):
         _check_masks(venv, algorithm)
-    usual, own = (
-        policy_defaults(venv.observation_space, names, policy),
-        kwargs.get("policy_kwargs", {}),
-    )
-    if "features_extractor_class" in own:  # another one takes no names
-        usual.pop("features_extractor_kwargs", None)
+    usual = policy_defaults(venv.observation_space, names, policy)
     options["policy_kwargs"] = {
         **({"lstm_hidden_size": LSTM_SIZE} if is_recurrent(algorithm) else {}),
-        **usual,
-        **own,
+        **_with_extractor(usual, kwargs.get("policy_kwargs", {})),
     }
     takes_adam = issubclass(algorithm, PPO) or is_ppo(algorithm)
     if takes_adam and "optimizer_class" not in options["policy_kwargs"]:
@@ -370,6 +364,14 @@ def policy_defaults(
         "features_extractor_kwargs": {"names": names},
         "net_arch": [128, 128],
     }
+
+
+def _with_extractor(usual: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Merge a policy's arguments; our extractor keeps those of its own that are not given."""
+    key = "features_extractor_kwargs"
+    ours = {} if "features_extractor_class" in given else usual.get(key, {})
+    merged = {**usual, **given, key: {**ours, **given.get(key, {})}}
+    return merged if merged[key] else {name: merged[name] for name in merged if name != key}
 
 
 def _takes(algorithm: Algorithm, space: spaces.Space[Any]) -> bool:

@@ -300,9 +300,11 @@ class GoalFusionExtractor(BaseFeaturesExtractor):
     def forward(self, observations: Observations) -> torch.Tensor:
         """Preprocessed observations → ``(n, features_dim)``."""
         goals = self.fusion(observations["achieved_goal"], observations["desired_goal"])
-        asked = goals[:, -self.fusion.n_words :] @ self._in_names  # of the values that must change
+        changed = goals[:, -self.fusion.n_words :]
         features = [
-            network(observations[key], *([asked] if isinstance(network, _READ_GOALS) else []))
+            network(observations[key], changed @ self._in_names)
+            if isinstance(network, _READ_GOALS)
+            else network(observations[key])
             for key, network in self.parts.items()
         ]
         return torch.cat([goals, *features], dim=1)

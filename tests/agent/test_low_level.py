@@ -11,6 +11,7 @@ from gymnasium import spaces
 from odd_envs import Walk, make_walk, sides
 from odd_envs import make_agent as make_quick_agent
 from stable_baselines3 import A2C, DQN, PPO, SAC
+from stable_baselines3.common.torch_layers import CombinedExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.her import GoalSelectionStrategy
 from testing_env import GenericTestEnv, three_bits
@@ -141,3 +142,14 @@ def test_a_buffer_keeps_the_goals_of_hops_beside_vec_normalize():
 def test_the_entropy_of_sac_stays_below_the_reward_of_a_hop():
     assert hop_defaults(SAC, spaces.Box(-1, 1, (2,), np.float32))["ent_coef"] == 0.01
     assert "ent_coef" not in hop_defaults(DQN, spaces.Discrete(2))
+
+
+def test_our_features_extractor_knows_the_names_of_values_and_another_takes_none():
+    names = ["not four", "four", "not two", "two", "not one", "one"]
+    for given in ({}, {"features_extractor_kwargs": {"image_features": 8}}):
+        kwargs = make_agent(policy_kwargs=given).low_level.policy.features_extractor_kwargs
+        assert kwargs == {"names": names, **given.get("features_extractor_kwargs", {})}
+    other = {"features_extractor_class": CombinedExtractor}
+    policy = make_agent(policy_kwargs=other).low_level.policy
+    assert type(policy.features_extractor) is CombinedExtractor
+    assert not policy.features_extractor_kwargs

@@ -85,7 +85,7 @@ def build_low_level(
             **_both(options, options.low_level_kwargs),
         }
         common = _common(options)
-        names = space.value_names()
+        names = _lasting_names(space, n_added=len(options.questions))
         return build(
             algorithm, options.policy, hops, kwargs, anneal=options.anneal, names=names, **common
         )
@@ -139,6 +139,13 @@ def build_explorer(
     names = counts.space.value_names()
     common = _common(options)
     return build(PPO, options.policy, explore_venv, kwargs, anneal=False, names=names, **common)
+
+
+def _lasting_names(space: AttributeSpace, *, n_added: int) -> list[str]:
+    """Return names of values that stay when the attributes that refine added get other names."""
+    names = space.value_names()
+    n_own = len(names) - int(space.sizes[len(space) - n_added :].sum())
+    return [*names[:n_own], *map(str, range(n_own, len(names)))]
 
 
 def _both(options: AgentOptions, own: dict[str, Any]) -> dict[str, Any]:

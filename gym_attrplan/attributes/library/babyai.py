@@ -14,6 +14,7 @@ from gym_attrplan.attributes.library.babyai_missions import read_mission
 from gym_attrplan.attributes.library.babyai_readers import (
     NOTHING,
     LockedDoor,
+    Look,
     LookAt,
     LookBeside,
 )
@@ -75,30 +76,38 @@ class BabyAIAttributes:
         self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
         self.readers = [reader for _, reader in table.values()]
         self._scene = scenes[-1]
-        self._things: tuple[Any, list[Any]] = (None, [])
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
         """Return the current values of all attributes."""
-        raw = env.unwrapped
-        if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
-            self._scene = Scene(raw)
-        return [reader.one(raw, self._scene) for reader in self.readers]
+        raw, scene = env.unwrapped, self._scene_of(env)
+        return [reader.one(raw, scene) for reader in self.readers]
 
     def possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
-        """Return ``(n_attributes, n_values)`` the values that can occur with the level's things."""
-        raw = env.unwrapped
-        if self._things[0] is not raw.grid:
-            self._things = (
-                raw.grid,
-                [state for thing in things_in(raw.grid.grid) for state in _states(thing)],
-            )
-        things = [None, *self._things[1], raw.carrying]
+        """Return ``(n_attributes, n_values)`` the values that the things in the room allow."""
+        raw, scene = env.unwrapped, self._scene_of(env)
+        (column, row), width = raw.agent_pos, raw.grid.width
+        here = scene.rooms[row][column]
+        around, elsewhere = [None, raw.carrying], [None]
+        for i, thing in enumerate(raw.grid.grid):
+            if thing is not None and thing.type != "wall":
+                y, x = divmod(i, width)
+                is_near = here in (scene.rooms[y][x], scene.before[y][x])
+                states = [state for one in things_in([thing]) for state in _states(one)]
+                (around if is_near else elsewhere).extend(states)
         possible = np.ones((len(self.readers), int(self.attribute_space.sizes.max())), np.bool_)
         for i, reader in enumerate(self.readers):
-            if (value := getattr(reader, "value", None)) is not None:
+            if isinstance(reader, Look):
+                things = around if reader.is_local else around + elsewhere
                 possible[i] = False
-                possible[i, [value(thing) for thing in things]] = True
+                possible[i, [reader.value(thing) for thing in things]] = True
         return possible
+
+    def _scene_of(self, env: Any) -> Scene:
+        """Return the scene; walls and doors keep their places in an episode."""
+        raw = env.unwrapped
+        if self._scene.grid is not raw.grid:
+            self._scene = Scene(raw)
+        return self._scene
 
 
 def _sample_envs(env: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -9,6 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from gym_attrplan.attributes.library.babyai_missions import Instruction, read_mission
 from gym_attrplan.attributes.library.babyai_readers import NOTHING, look
+from gym_attrplan.attributes.library.minigrid_readers import Scene
 from gym_attrplan.attributes.space import AttributeSpace, IntArray
 from gym_attrplan.error import InvalidEnvironment
 
@@ -16,6 +18,7 @@ Observation = dict[str, Any]
 Named = dict[str, str]
 
 _PICK_UP, _DROP, _TOGGLE = 3, 4, 5
+_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _NOWHERE = 10_000
 """Distance of a thing that is no longer there, beyond that of all others."""
 
@@ -33,7 +36,9 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
 
     A mission may mean several things (``a ball``), or say where they were at the start (``on your
     left``). The layout at the start shows which are meant, and the goal is the look of the nearest.
-    If something else looks the same, the goal does not tell them apart. If a goal already holds
+    If something else looks the same, the goal does not tell them apart. If the level has several
+    rooms, the goal also names the room of the thing: ``facing=red ball, room=B``, which comes
+    before ``carrying=red ball`` too. If a goal already holds
     without its instruction being done, such as for a door that is open already, the opposite is
     asked for first.
 
@@ -87,7 +92,8 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
         observation, info = self.env.reset(seed=seed, options=options)
         level: Any = self.unwrapped
         mission = read_mission(level.mission)
-        self._steps = [[_Task(one, level) for one in step] for step in mission]
+        finder = self._finder()
+        self._steps = [[_Task(one, level, finder) for one in step] for step in mission]
         self._take_up(self._steps[0][0])
         info = {**info, "is_success": False, "n_left": self._n_left}
         return self._ask(observation), info
@@ -137,6 +143,63 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
         self.env.get_wrapper_attr("set_goal")(wanted)
         return {**observation, "desired_goal": wanted.copy()}
 
+    def _finder(self) -> RoomFinder | None:
+        """Return what finds the rooms of things in this episode; None if rooms have no names."""
+        names = self._space.words.get("room")
+        return None if names is None else RoomFinder(self.unwrapped, names)
+
+
+class RoomFinder:
+    """Finds the rooms of things in one episode.
+
+    Args:
+        level: The level, at the start of the episode.
+        names: The names of the rooms.
+    """
+
+    def __init__(self, level: Any, names: Sequence[str]) -> None:
+        self._level, self._names = level, names
+        self._scene = Scene(level)
+
+    def find(self, thing: Any) -> str:
+        """Return the name of the room of a thing; of a door, the nearer one of its two rooms."""
+        column, row = self._position(thing)
+        number, other = self._scene.rooms[row][column], self._scene.before[row][column]
+        if number != other:
+            number = self._nearer((column, row), {number, other})
+        return self._names[min(number, len(self._names) - 1)]
+
+    def _position(self, thing: Any) -> tuple[int, int]:
+        """Return column and row of a thing, or of the agent for one that is in hand or gone."""
+        grid = self._level.grid
+        for i, cell in enumerate(grid.grid):
+            if cell is thing:
+                row, column = divmod(i, int(grid.width))
+                return column, row
+        return self._here
+
+    @property
+    def _here(self) -> tuple[int, int]:
+        column, row = self._level.agent_pos
+        return int(column), int(row)
+
+    def _nearer(self, door: tuple[int, int], numbers: set[int]) -> int:
+        """Return the room from which the agent gets to a door; locked doors are closed to it."""
+        seen, front = {self._here}, [self._here]
+        while front:
+            for column, row in front:
+                if (number := self._scene.rooms[row][column]) in numbers:
+                    return number
+            beyond = {(x + dx, y + dy) for x, y in front for dx, dy in _SIDES} - seen - {door}
+            seen |= beyond
+            front = [cell for cell in sorted(beyond) if self._is_open(*cell)]
+        return max(numbers)
+
+    def _is_open(self, column: int, row: int) -> bool:
+        """Return whether the agent can get into a cell, if need be after taking what lies there."""
+        thing = self._level.grid.get(column, row)
+        return thing is None or not (thing.type == "wall" or getattr(thing, "is_locked", False))
+
 
 class _Task:
     """An instruction in an episode, with the things that it means.
@@ -144,9 +207,11 @@ class _Task:
     Args:
         instruction: The instruction.
         level: The level, at the start of the episode.
+        finder: Finds the rooms of things; None if the level has one room.
     """
 
-    def __init__(self, instruction: Instruction, level: Any) -> None:
+    def __init__(self, instruction: Instruction, level: Any, finder: RoomFinder | None) -> None:
+        self._finder = finder
         self._verb = instruction.verb
         fixed = instruction.fixed
         self._meant = [one.find(level) for one in (instruction.thing, fixed) if one is not None]
@@ -173,19 +238,26 @@ class _Task:
     def goals(self, level: Any) -> tuple[Named, Named]:
         """Return the goal with the chosen things, and the one to ask for where it holds.
 
-        That is the end of a task to put something down, and else the opposite: whatever the goal
+        That is the next step of the task if there is one, and else the opposite: whatever the goal
         holds for, it was not the deed that counts.
         """
-        thing = look(self._chosen[0])
+        thing, held = look(self._chosen[0]), level.carrying
+        room = self._room_of(self._chosen[0])
         if self._verb == "go to":
             is_open = getattr(self._chosen[0], "is_open", False)
-            return {"facing": f"open {thing}" if is_open else thing}, {"facing": NOTHING}
+            return {**room, "facing": f"open {thing}" if is_open else thing}, {"facing": NOTHING}
         if self._verb == "open":
-            return {"facing": f"open {thing}"}, {"facing": thing}
-        if self._verb == "put" and _is_in(level.carrying, self._meant[0]):
-            near = {"carrying": look(level.carrying), "beside": look(self._chosen[1])}
-            return near, {"carrying": NOTHING}
+            return {**room, "facing": f"open {thing}"}, {"facing": thing}
+        if self._verb == "put" and _is_in(held, self._meant[0]):
+            place = {**self._room_of(self._chosen[1]), "beside": look(self._chosen[1])}
+            return {"carrying": look(held), **place}, {"carrying": NOTHING}
+        if room and not (held is not None and look(held) == thing):
+            return {**room, "facing": thing}, {"carrying": thing}
         return {"carrying": thing}, {"carrying": NOTHING}
+
+    def _room_of(self, thing: Any) -> Named:
+        """Return the room of a thing as part of a goal; nothing if rooms do not matter."""
+        return {} if self._finder is None else {"room": self._finder.find(thing)}
 
     def choose(self, level: Any) -> None:
         """Choose one of the things meant by each description, unless those chosen are there."""
@@ -211,7 +283,7 @@ def _is_in(thing: Any, things: list[Any]) -> bool:
 def _beside_front(level: Any) -> list[Any]:
     """Return the contents of the cells beside the cell ahead."""
     (column, row), grid = level.front_pos, level.grid
-    return [grid.get(column + x, row + y) for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+    return [grid.get(column + x, row + y) for x, y in _SIDES]
 
 
 def _distances(level: Any) -> dict[int, int]:

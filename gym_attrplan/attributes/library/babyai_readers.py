@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,25 @@ def look(thing: Any) -> str:
     return f"{thing.color} {thing.type}"
 
 
-class LookAt:
+class Look(ABC):
+    """Base class of readers whose value is the look of a thing, as a number.
+
+    Args:
+        names: A name for each value; the first is for nothing.
+    """
+
+    is_local = True
+    """Whether only the things in the agent's room matter."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._values = {name: value for value, name in enumerate(names)}
+
+    @abstractmethod
+    def value(self, thing: Any) -> int:
+        """Return the value if this is the thing; None is nothing."""
+
+
+class LookAt(Look):
     """Look of the thing ahead or in hand, as a number; 0 for nothing and for things without a name.
 
     An open door is ``open red door`` if there is such a name, else ``red door``.
@@ -29,9 +48,9 @@ class LookAt:
     """
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
+        super().__init__(names)
         assert place in _PLACES
         self._place = place
-        self._values = {name: value for value, name in enumerate(names)}
 
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
@@ -53,7 +72,7 @@ class LookAt:
         return self._values.get(f"open {look(thing)}", closed) if is_open else closed
 
 
-class LookBeside:
+class LookBeside(Look):
     """Look of a thing beside the cell ahead, if that cell is empty and a thing can be put there.
 
     It is the thing beyond that cell, or else to its right, or else to its left. 0 for nothing, and
@@ -62,9 +81,6 @@ class LookBeside:
     Args:
         names: A name for each value.
     """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._values = {name: value for value, name in enumerate(names)}
 
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
@@ -91,15 +107,14 @@ def _is_nothing(thing: Any) -> bool:
     return thing is None
 
 
-class LockedDoor:
+class LockedDoor(Look):
     """Look of the first locked door in reading order, as a number; 0 for none.
 
     Args:
         names: A name for each value.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._values = {name: value for value, name in enumerate(names)}
+    is_local = False
 
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""

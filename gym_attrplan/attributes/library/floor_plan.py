@@ -30,6 +30,7 @@ class FloorPlan:
         doors: Column and row of each door, in reading order.
         goals: Column and row of each goal square.
         rooms: ``(height, width)`` the number of the room at each cell.
+        before: The same, but a doorway belongs to the adjacent room with the lower number.
         n_rooms: One more than the highest number of a room.
     """
 
@@ -44,11 +45,14 @@ class FloorPlan:
         beside = _beside(regions, doorways)
         numbers = self._numbers(regions, n_regions, list(beside.values()), start)
         rooms = numbers[regions]
+        before = rooms.copy()
         for doorway, near in beside.items():
             rooms[doorway] = max((numbers[region] for region in near), default=-1)
+            before[doorway] = min((numbers[region] for region in near), default=-1)
         for place, near in _beside(rooms + 1, kinds == "lava").items():
             rooms[place] = max(near, default=int(rooms.max()) + 1) - 1
         self.rooms: npt.NDArray[np.int64] = np.maximum(rooms, 0)[1:-1, 1:-1]
+        self.before: npt.NDArray[np.int64] = np.maximum(before, 0)[1:-1, 1:-1]
         self.n_rooms = int(rooms.max()) + 1
 
     def _numbers(

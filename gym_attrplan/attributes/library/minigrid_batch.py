@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes.library import family_of
+from gym_attrplan.attributes.library.babyai_readers import Look
 from gym_attrplan.attributes.library.floor_plan import FloorPlan
 
 Array = npt.NDArray[Any]
@@ -46,15 +47,18 @@ class MiniGridBatchAttributes:
         return np.stack([reader.many(snapshot) for reader in self._readers], axis=1)
 
     def _possible(self, envs: Any, /) -> Array:
-        """Return ``(n, n_attributes, n_values)`` the values that can occur in each layout."""
+        """Return ``(n, n_attributes, n_values)`` the values that the things in each room allow."""
         snapshot = _Snapshot(envs.unwrapped, self._plans)
-        rows, contents = np.arange(len(snapshot.contents))[:, None], snapshot.contents
+        every = np.arange(len(snapshot.contents))[:, None], snapshot.contents
+        around = snapshot.around()
         n_values = int(self.attribute_space.sizes.max())
-        possible = np.ones((len(rows), len(self._readers), n_values), np.bool_)
+        possible = np.ones((len(snapshot.contents), len(self._readers), n_values), np.bool_)
         for i, reader in enumerate(self._readers):
-            if (value := getattr(reader, "value", None)) is not None:
+            if isinstance(reader, Look):
+                rows, things = around if reader.is_local else every
                 possible[:, i] = False
-                possible[rows, i, snapshot.ask(value)[contents]] = True
+                possible[rows, i, snapshot.ask(reader.value)[things]] = True
+                possible[:, i, 0] = True
         return possible
 
 
@@ -63,12 +67,14 @@ class _Plans:
 
     Attributes:
         rooms: ``(n_slots, area)`` the number of the room at each cell.
+        before: The same; of a doorway, the lower one.
         doors: ``(n_slots, k)`` cells; 0, which lies outside the grid, if there are fewer.
         contents: ``(n_slots, k)`` things, also as they are when toggled; nothing is one of them.
     """
 
     def __init__(self, batch: Any) -> None:
         self.rooms = np.zeros(batch.layouts.cells.shape, np.int16)
+        self.before = np.zeros_like(self.rooms)
         self.doors = np.zeros((len(self.rooms), 1), np.int64)
         self.contents = np.full((len(self.rooms), 1), EMPTY)
         self._serials = np.zeros(len(self.rooms), np.int64)
@@ -84,6 +90,7 @@ class _Plans:
         kinds = layouts.things.ask(_kind)[geometry.inner(layouts.cells[slot])]
         plan = FloorPlan(kinds, geometry.position(layouts.agents[slot]))
         geometry.inner(self.rooms[slot])[...] = plan.rooms
+        geometry.inner(self.before[slot])[...] = plan.before
         doors = [geometry.cell(door) for door in plan.doors]
         self.doors = _with_row(self.doors, slot, doors, missing=0)
         tables, numbers = layouts.things.tables, np.unique(geometry.inner(layouts.cells[slot]))
@@ -112,13 +119,22 @@ class _Snapshot:
         self.rooms = plans.rooms[batch.slots, batch.agents]
         self.contents = plans.contents[batch.slots]
         self.doors = batch.cells[rows[:, None], plans.doors[batch.slots]]
-        self._batch, self._things = batch, batch.things
+        self._batch, self._things, self._plans = batch, batch.things, plans
 
     @property
     def beyond(self) -> Array:
         """``(n, 3)`` the things beside the cell ahead."""
         things: Array = self._batch.beyond
         return things
+
+    def around(self) -> tuple[Array, Array]:
+        """Return environments ``(m,)`` and things in their agents' rooms, also when toggled."""
+        batch, slots, here = self._batch, self._batch.slots, self.rooms[:, None]
+        near = (self._plans.rooms[slots] == here) | (self._plans.before[slots] == here)
+        rows, cells = np.nonzero(near & (batch.cells != EMPTY))
+        things, tables = batch.cells[rows, cells], self._things.tables
+        states = things, tables.toggled[things], tables.unlocked[things], self.carried
+        return np.concatenate([rows, rows, rows, np.arange(len(slots))]), np.concatenate(states)
 
     def ask(self, question: Callable[[Any], int]) -> Array:
         """Return a function's value for every thing of the catalogue."""

@@ -25,7 +25,8 @@ class Scene:
     Attributes:
         grid: Its grid.
         plan: Its rooms.
-        rooms: The number of the room, by row and column.
+        rooms: The number of the room, by row and column; of a doorway, the higher one.
+        before: The same with the lower one.
         doors: Its doors, in reading order.
     """
 
@@ -34,6 +35,7 @@ class Scene:
         kinds = np.array(["" if cell is None else cell.type for cell in grid.grid])
         self.plan = FloorPlan(kinds.reshape(grid.height, grid.width), env.agent_pos)
         self.rooms: list[list[int]] = self.plan.rooms.tolist()
+        self.before: list[list[int]] = self.plan.before.tolist()
         self.doors = [grid.get(*position) for position in self.plan.doors]
 
 

@@ -98,7 +98,7 @@ class Aims:
             descriptions: ``(n, n_attributes)`` where they are.
             changes: ``(n, n_attributes)`` the changes drawn.
             where: ``(n,)`` environments that begin a hop; the others keep their aims.
-            possible: ``(n, n_attributes, n_values)`` values that can occur in their episodes; None
+            possible: ``(n, n_attributes, n_values)`` values that are possible; None
                 if that is not known.
         """
         if self._outcomes.epoch >= self._due:

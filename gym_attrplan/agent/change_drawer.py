@@ -46,7 +46,7 @@ class ChangeDrawer:
 
         Args:
             descriptions: ``(n, n_attributes)`` where the environments are.
-            possible: ``(n, n_attributes, n_values)`` values that can occur in their episodes; None
+            possible: ``(n, n_attributes, n_values)`` values that are possible; None
                 if that is not known.
         """
         column, value = np.nonzero(self.seen)

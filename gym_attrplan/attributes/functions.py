@@ -23,9 +23,9 @@ class AttributeFunction(Protocol):
         are batched, and so is the result: ``(n_envs, n_attributes)``, or ``{name: (n_envs,)
         array}``.
 
-        A function may also have a method ``possible(env)``, if it knows which values can occur in
-        the current episode: ``(n_attributes, n_values)`` booleans, or ``(n_envs, n_attributes,
-        n_values)`` of a batch. Agents then practise no others.
+        A function may also have a method ``possible(env)``, if it knows which values a short hop
+        from here can lead to: ``(n_attributes, n_values)`` booleans, or ``(n_envs, n_attributes,
+        n_values)`` of a batch. Agents then practise no others. It is called when a hop begins.
         """
 
 

@@ -116,11 +116,11 @@ class GoalRules:
 
     @property
     def knows_possible_values(self) -> bool:
-        """Whether the attribute function knows which values can occur in an episode."""
+        """Whether the attribute function knows which values are possible."""
         return hasattr(self._function, "possible")
 
     def possible_values(self) -> npt.NDArray[np.bool_]:
-        """Return ``(…, n_attributes, n_values)`` the values that can occur in this episode.
+        """Return ``(…, n_attributes, n_values)`` the values that a short hop can lead to.
 
         The attribute function's ``possible(env)`` says so, if it has such a method.
         """

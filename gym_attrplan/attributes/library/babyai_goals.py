@@ -36,9 +36,9 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
 
     A mission may mean several things (``a ball``), or say where they were at the start (``on your
     left``). The layout at the start shows which are meant, and the goal is the look of the nearest.
-    If something else looks the same, the goal does not tell them apart. If the level has several
-    rooms, the goal also names the room of the thing: ``facing=red ball, room=B``, which comes
-    before ``carrying=red ball`` too. If a goal already holds
+    If the level has several rooms, the goal also names the room of the thing: ``facing=red ball,
+    room=B``, which comes before ``carrying=red ball`` too. If something else there looks the same,
+    the goal does not tell them apart. If a goal already holds
     without its instruction being done, such as for a door that is open already, the opposite is
     asked for first.
 
@@ -169,6 +169,11 @@ class RoomFinder:
             number = self._nearer((column, row), {number, other})
         return self._names[min(number, len(self._names) - 1)]
 
+    def number(self, i: int) -> int:
+        """Return the number of the room at a cell of the grid."""
+        row, column = divmod(i, int(self._level.grid.width))
+        return self._scene.rooms[row][column]
+
     def _position(self, thing: Any) -> tuple[int, int]:
         """Return column and row of a thing, or of the agent for one that is in hand or gone."""
         grid = self._level.grid
@@ -264,14 +269,17 @@ class _Task:
         places = _distances(level)
         if self._chosen and all(id(one) in places for one in self._chosen):
             return
-        looks = [look(cell) for cell in level.grid.grid if cell is not None]
+        names = {
+            id(cell): (look(cell), None if self._finder is None else self._finder.number(i))
+            for i, cell in enumerate(level.grid.grid)
+            if cell is not None
+        }
         self._chosen = []
         for things in self._meant:
-            own = [look(one) for one in things]
+            others = [names[one] for one in names.keys() - {id(thing) for thing in things}]
 
-            def rank(one: Any, own: list[str] = own) -> tuple[bool, int]:
-                others = looks.count(look(one)) > own.count(look(one))
-                return others, places.get(id(one), _NOWHERE)
+            def rank(one: Any, others: list[Any] = others) -> tuple[bool, int]:
+                return names.get(id(one)) in others, places.get(id(one), _NOWHERE)
 
             self._chosen.append(min(things, key=rank))
 

@@ -38,9 +38,8 @@ class BabyAIGoals(gym.Wrapper[Observation, Any, Observation, Any], RecordConstru
     left``). The layout at the start shows which are meant, and the goal is the look of the nearest.
     If the level has several rooms, the goal also names the room of the thing: ``facing=red ball,
     room=B``, which comes before ``carrying=red ball`` too. If something else there looks the same,
-    the goal does not tell them apart. If a goal already holds
-    without its instruction being done, such as for a door that is open already, the opposite is
-    asked for first.
+    the goal does not tell them apart. If a goal already holds without its instruction being done,
+    such as for a door that is open already, the opposite is asked for first.
 
     Reward and end are the level's own: BabyAI's verifier decides. ``info["is_success"]`` is whether
     the mission was done, ``info["n_left"]`` the number of instructions that are not done yet.

@@ -47,10 +47,16 @@ async def sees(user, content):
     await user.should_see(content, retries=PATIENCE)
 
 
+async def found(user, *target, **marks):
+    """What a user looks for, as soon as the page shows it."""
+    await user.should_see(*target, **marks, retries=PATIENCE)
+    return user.find(*target, **marks)
+
+
 async def ask(user, text):
-    (field,) = user.find(marker="goal text").elements
+    (field,) = (await found(user, marker="goal text")).elements
     field.set_value(text)
-    user.find(marker="goal text").trigger("keydown.enter.prevent")
+    (await found(user, marker="goal text")).trigger("keydown.enter.prevent")
 
 
 def test_the_plan_is_there_before_anything_moves(visit):
@@ -67,11 +73,11 @@ def test_a_goal_picked_by_controls_is_reached(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")
         for name, value in (("two", -1), ("one", -1), ("four", 1)):
-            (control,) = user.find(marker=f"attribute {name}").elements
+            (control,) = (await found(user, marker=f"attribute {name}")).elements
             control.set_value(value)
             await asyncio.sleep(0.1)
         await sees(user, "goal: four")
-        user.find(marker="play").click()
+        (await found(user, marker="play")).click()
         await sees(user, "Reached in 4 steps.")
         await sees(user, "Play")
 
@@ -83,11 +89,11 @@ def test_a_goal_in_words_is_changed_on_the_way(visit):
         await sees(user, "PlayCounter-v0")
         await ask(user, "four, two")
         await sees(user, "6 hops")
-        user.find("Step").click()
+        (await found(user, "Step")).click()
         await sees(user, "step 1 ·")
         await ask(user, "two, not one")
         await sees(user, "1 hop ·")
-        user.find("Step").click()
+        (await found(user, "Step")).click()
         await sees(user, "Reached in 1 step.")
 
     visit(story)
@@ -99,8 +105,12 @@ def test_a_goal_that_controls_cannot_show_is_left_alone_by_them(visit):
         await ask(user, "four or two, one")
         await sees(user, "goal: four or two, one")
         await asyncio.sleep(0.5)
-        assert [one.value for one in user.find(marker="goal text").elements] == ["four or two, one"]
-        goals = [one for one in user.find(ui.label).elements if one.text.startswith("goal: ")]
+        assert [one.value for one in (await found(user, marker="goal text")).elements] == [
+            "four or two, one"
+        ]
+        goals = [
+            one for one in (await found(user, ui.label)).elements if one.text.startswith("goal: ")
+        ]
         assert len(goals) == 2
 
     visit(story)
@@ -109,13 +119,13 @@ def test_a_goal_that_controls_cannot_show_is_left_alone_by_them(visit):
 def test_a_seed_that_is_typed_begins_its_episode(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")
-        user.find("Step").click()
+        (await found(user, "Step")).click()
         await sees(user, "step 1 ·")
-        (seed,) = user.find(marker="seed").elements
+        (seed,) = (await found(user, marker="seed")).elements
         seed.set_value(7)
-        user.find(marker="seed").trigger("change")
+        (await found(user, marker="seed")).trigger("change")
         await sees(user, "step 0 ·")
-        user.find("New episode").click()
+        (await found(user, "New episode")).click()
         for _ in range(PATIENCE):
             if seed.value == 8:
                 return
@@ -128,7 +138,7 @@ def test_a_seed_that_is_typed_begins_its_episode(visit):
 def test_a_suggestion_is_a_goal(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")
-        user.find(marker="suggestion").click()
+        (await found(user, marker="suggestion")).click()
         await sees(user, "goal: one")
 
     visit(story)
@@ -148,7 +158,7 @@ def test_a_wrong_text_is_answered_beside_it_until_it_is_put_right(visit):
         await sees(user, "PlayCounter-v0")
         await ask(user, "fuor")
         await sees(user, "Did you mean 'four'?")
-        assert [one.value for one in user.find(marker="goal text").elements] == ["fuor"]
+        assert [one.value for one in (await found(user, marker="goal text")).elements] == ["fuor"]
         await ask(user, "four")
         await user.should_not_see("Did you mean 'four'?", retries=PATIENCE)
         await sees(user, "goal: four")
@@ -160,12 +170,14 @@ def test_a_wrong_text_is_answered_beside_it_until_it_is_put_right(visit):
 def test_two_play_the_same_task_side_by_side(visit, rival):
     async def story(user):
         await sees(user, "PlayCounter-v0")
-        (choice,) = user.find(marker="rival").elements
+        (choice,) = (await found(user, marker="rival")).elements
         choice.set_value(rival)
         await sees(user, "the agent")
-        user.find(marker="play").click()
+        (await found(user, marker="play")).click()
         for _ in range(PATIENCE):
-            reached = [one for one in user.find(ui.label).elements if "Reached in" in one.text]
+            reached = [
+                one for one in (await found(user, ui.label)).elements if "Reached in" in one.text
+            ]
             shown = [one for one in reached if "result" in one.classes]
             if len(shown) == 2:
                 return
@@ -186,7 +198,7 @@ def test_two_users_play_apart_and_a_reload_goes_on(visit):
             await ask(other, "four")
             await sees(other, "goal: four")
         await user.should_not_see("goal: four")
-        user.find("Step").click()
+        (await found(user, "Step")).click()
         await sees(user, "step 1 ·")
         await user.open("/")
         await sees(user, "step 1 ·")
@@ -197,9 +209,9 @@ def test_two_users_play_apart_and_a_reload_goes_on(visit):
 def test_a_failing_environment_shows_its_error_and_a_new_episode_goes_on(visit):
     async def story(user):
         await sees(user, "PlayCounter-v0")
-        user.find(marker="play").click()
+        (await found(user, marker="play")).click()
         await sees(user, "RuntimeError: the counter is stuck A new episode tries again.")
-        user.find("New episode").click()
+        (await found(user, "New episode")).click()
         await user.should_not_see("the counter is stuck", retries=PATIENCE)
         await sees(user, "step 0 ·")
 
@@ -219,7 +231,7 @@ def test_what_the_attributes_miss_is_looked_for_on_demand(visit):
 
     async def story(user):
         await sees(user, "'never' never changed")
-        user.find("Do the attributes say enough?").click()
+        (await found(user, "Do the attributes say enough?")).click()
         await sees(user, "No hop depends on more than the attributes")
 
     visit(story, training)
@@ -232,9 +244,9 @@ def test_a_training_shows_its_progress_and_then_the_page(visit):
         await sees(user, "Training an agent in PlayCounter-v0")
         training.start()
         await sees(user, "of 50,000,000 steps")
-        user.find("Play with what it knows now").click()
+        (await found(user, "Play with what it knows now")).click()
         await sees(user, "step 0")
-        user.find("Step").click()
+        (await found(user, "Step")).click()
         await sees(user, "step 1")
 
     visit(story, training)

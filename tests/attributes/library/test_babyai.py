@@ -163,6 +163,37 @@ def test_a_goal_that_holds_without_the_deed_is_asked_for_from_the_opposite():
     assert reward > 0
 
 
+@pytest.mark.parametrize("name", ["GoTo", "Pickup", "Open"])
+def test_in_a_level_with_rooms_the_goal_names_the_room_of_the_thing(name):
+    env = make(name)
+    level = env.unwrapped
+    for seed in range(10):
+        quiet_reset(env, seed)
+        rooms = [room for row in level.room_grid for room in row]  # in reading order: A, B, …
+        (thing,) = env._task._chosen
+        around = [i for i, room in enumerate(rooms) if thing in room.objs + room.doors]
+        letter = env.goal.partition("room=")[2]
+        assert "ABCDEFGHI".index(letter) in around
+        if thing.type == "door":  # the room from which it can be opened
+            here = rooms.index(level.room_from_pos(*level.agent_pos))
+            assert here not in around or "ABCDEFGHI"[here] == letter
+            assert env.goal.startswith(f"facing=open {thing.color} door, ")
+        else:
+            assert env.goal.startswith(f"facing={thing.color} {thing.type}, ")
+
+
+def test_in_a_level_with_rooms_a_thing_is_faced_before_it_is_picked_up():
+    env = make("Pickup")
+    quiet_reset(env, 0)
+    level = env.unwrapped
+    (thing,) = env._task._chosen
+    Oracle(env)._face(level, f"{thing.color} {thing.type}", DONE)
+    env.step(DONE)
+    assert env.goal == f"carrying={thing.color} {thing.type}"
+    *_, info = env.step(PICK_UP)
+    assert info["is_success"]
+
+
 def test_of_several_things_meant_the_nearest_without_a_double_is_asked_for():
     env = make("PickupLoc")
     level = env.unwrapped

@@ -309,7 +309,7 @@ def test_refine_asks_for_names_and_takes_no_for_an_answer(saved, tmp_path, capsy
     assert main(["refine", str(saved), "--ask", "--save", str(target)]) == 0
     printed = capsys.readouterr().out
     assert "axe, from 'stone': works in 9 of 9 attempts if no wood about" in printed
-    assert "no attribute was added" in printed
+    assert "nothing was changed" in printed
     assert not target.exists()
     monkeypatch.setattr("builtins.input", lambda prompt: "a=b")
     assert main(["refine", str(saved), "--ask", "--save", str(target)]) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,9 @@ class ChangeNavigator:
         self.max_hop_steps = max_hop_steps
         self.episode_steps = episode_steps
         self.changes = ChangePlanner(outcomes)
+        self._ignored = [i for i, name in enumerate(outcomes.space) if name in options.ignore]
+        self._without: ChangeNavigator | None = None
+        self._without_version = -1
         self._planner: Planner | None = None
         self._version = -1
 
@@ -81,6 +85,8 @@ class ChangeNavigator:
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
+        if self._ignored and not _named(wanted).intersection(self._ignored):
+            return self._plan_without_ignored(start[0], wanted)
         if isinstance(wanted, GoalSet):
             plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
             if plan is None and self.ways is not None:
@@ -94,6 +100,32 @@ class ChangeNavigator:
         stand_in = self.outcomes.index.vectors(nodes)[0]
         first, n_steps = int(numbers[0]), self.episode_steps
         return self.changes.plan(stand_in, wanted, first=first, n_steps=n_steps)
+
+    def _plan_without_ignored(self, start: IntArray, goal: IntArray | GoalSet) -> Plan | None:
+        """Return the plan over the other attributes; the ignored ones are shown as they are."""
+        plan = self._others().plan(self._reduced(start), goal)
+        if plan is None:
+            return None
+        vectors = plan.vectors.copy()
+        vectors[:, self._ignored] = start[self._ignored]
+        return replace(plan, vectors=vectors)
+
+    def _others(self) -> ChangeNavigator:
+        """Return the navigator for goals that name no ignored attribute."""
+        if self._without is None or self._without_version != self.outcomes.version:
+            self._without = ChangeNavigator(
+                self.outcomes.without(self._ignored),
+                replace(self.options, ignore=()),
+                max_hop_steps=self.max_hop_steps,
+                episode_steps=self.episode_steps,
+            )
+            self._without_version = self.outcomes.version
+        return self._without
+
+    def _reduced(self, descriptions: IntArray) -> IntArray:
+        reduced = descriptions.copy()
+        reduced[..., self._ignored] = 0
+        return reduced
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -126,7 +158,17 @@ class ChangeNavigator:
 
     def _aim(self, journey: Journey, rows: Rows) -> None:
         """Give each row a change; all attributes are free if no change is known to help."""
-        starts, goals = journey.starts[rows], journey.goals[rows]
+        if self._ignored:
+            names_ignored = (journey.goals[rows][:, self._ignored] != FREE).any(axis=1)
+            others, rows = rows[~names_ignored], rows[names_ignored]
+            if len(others):
+                self._others()._head(journey, others, self._reduced(journey.starts[others]))
+        if len(rows):
+            self._head(journey, rows, journey.starts[rows])
+
+    def _head(self, journey: Journey, rows: Rows, starts: IntArray) -> None:
+        """Give each row the next change of its plan from a description."""
+        goals = journey.goals[rows]
         nodes, numbers = self._choose(starts, goals, journey.memory, envs=rows)
         met = _holds(starts, goals)
         targets = np.where(met[:, None], goals, FREE).astype(goals.dtype)
@@ -223,6 +265,13 @@ class ChangeNavigator:
             return -1
         n_different = (self.outcomes.index.vectors(able) != description).sum(axis=1)
         return int(able[np.lexsort([-values[able], n_different])[0]])
+
+
+def _named(goal: IntArray | GoalSet) -> set[int]:
+    """Return the places of the attributes that a goal names."""
+    if isinstance(goal, GoalSet):
+        return {place for alternative in goal.alternatives for place, _ in alternative}
+    return set(np.flatnonzero(goal != FREE).tolist())
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

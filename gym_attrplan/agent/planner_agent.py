@@ -50,9 +50,9 @@ from gym_attrplan.agent.members import as_vector, headed_for
 from gym_attrplan.agent.missing import Missing, find_missing, find_needless, symbols_of
 from gym_attrplan.agent.navigator import Navigator
 from gym_attrplan.agent.options import AgentOptions
-from gym_attrplan.agent.planner_options import PlannerOptions, checked_options
+from gym_attrplan.agent.planner_options import PlannerOptions, check_ignored, checked_options
 from gym_attrplan.agent.practice import PracticeVecEnv
-from gym_attrplan.agent.refining import Ask, Refinement, check_name, refine
+from gym_attrplan.agent.refining import Ask, Omission, Refinement, check_name, refine
 from gym_attrplan.agent.remote.practice import (
     BATCH_STEPS,
     N_BATCHES,
@@ -218,6 +218,7 @@ class AttributePlannerAgent:
         venv = self.extend(venv)
         self.added = venv.added if isinstance(venv, AddedVecEnv) else None
         self.attribute_space = attribute_space(venv)
+        check_ignored(self.planner_options, self.attribute_space)
         assert isinstance(venv.observation_space, spaces.Dict)  # attribute environments have one
         self.observation_space, self.action_space = venv.observation_space, venv.action_space
         self.action_choices = action_choices(venv)
@@ -578,9 +579,10 @@ class AttributePlannerAgent:
         *,
         n_tasks: int = 400,
         ask: Ask | None = None,
+        drop: bool = False,
         callback: CallbackLike = None,
         progress_bar: bool = False,
-    ) -> list[Refinement]:
+    ) -> list[Refinement | Omission]:
         """Add attributes where hops depend on more than the attributes, and practise with them.
 
         The questions that :meth:`find_missing` names become attributes, one after the other: their
@@ -596,6 +598,8 @@ class AttributePlannerAgent:
             n_tasks: Number of tasks, in the agent's own environments, before and after.
             ask: Function from a finding to the name of the attribute, or None to leave it out; by
                 default every finding is tried, and named by its question.
+            drop: Whether plans are to ignore the attributes that :meth:`find_needless` names,
+                unless a goal names them. If fewer tasks are solved without them, they stay.
             callback: SB3 callbacks for the training.
             progress_bar: Whether to show a progress bar.
 
@@ -613,6 +617,7 @@ class AttributePlannerAgent:
             total_timesteps,
             n_tasks=n_tasks,
             ask=ask,
+            drop=drop,
             learn=partial(self.learn, callback=callback, progress_bar=progress_bar),
         )
 
@@ -631,7 +636,9 @@ class AttributePlannerAgent:
             )
         check_name(self, new_name)
         renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
+        ignored = [new_name if one == name else one for one in self.planner_options.ignore]
         learned = Learned.by(self)
+        self.planner_options = replace(self.planner_options, ignore=tuple(ignored))
         self.begin_with(renamed)
         learned.give_to(self)
 
@@ -761,9 +768,12 @@ class AttributePlannerAgent:
         """Change the planner; everything learned stays.
 
         Raises:
-            InvalidOption: If it plans over whole descriptions, and hops ask for changes.
+            InvalidOption: If it plans over whole descriptions, and hops ask for changes, or if it
+                ignores an attribute that there is not.
         """
-        self.planner_options = checked_options(planner, hops=self.options.hops)
+        options = checked_options(planner, hops=self.options.hops)
+        check_ignored(options, self.attribute_space)
+        self.planner_options = options
         self._navigator = None
         if self.success_model is None:
             self._fit_success_model()

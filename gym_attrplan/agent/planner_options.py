@@ -7,6 +7,7 @@ from typing import Literal, get_type_hints
 
 import numpy as np
 
+from gym_attrplan.attributes import AttributeSpace
 from gym_attrplan.error import InvalidGraph, InvalidOption
 from gym_attrplan.graph import ESTIMATORS
 from gym_attrplan.models.restoring import is_a
@@ -42,6 +43,8 @@ class PlannerOptions:
             the same action would mostly fail again.
         max_seconds: Time limit, in seconds, of a search through descriptions that were never seen;
             after it, the agent heads for the nearest one found.
+        ignore: Attributes that plans ignore unless the goal names them, with hops that ask for
+            changes. Descriptions that differ only in them count as one, with more attempts.
     """
 
     estimator: str = "beta_mean"
@@ -54,6 +57,7 @@ class PlannerOptions:
     edges: Literal["table", "model", "both"] = "both"
     step_cost: float | None = None
     max_seconds: float = 10.0
+    ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise errors now, not when the first plan is made."""
@@ -110,9 +114,27 @@ def checked_options(planner: str | PlannerOptions, *, hops: str = "neighbours") 
                     f"{name}={value!r} weighs edges between whole descriptions, and this agent's "
                     "hops ask for changes: make it with hops='neighbours' or planner='paper'."
                 )
+        if planner.ignore and hops != "changes":
+            raise InvalidOption(
+                f"ignore={planner.ignore} needs hops that ask for changes; these ask for {hops}."
+            )
         return planner
     if planner not in PLANNERS:
         raise InvalidGraph(
             f"planner is one of {list(PLANNERS)} or PlannerOptions; received {planner!r}."
         )
     return checked_options(PLANNERS[planner], hops=hops)
+
+
+def check_ignored(options: PlannerOptions, space: AttributeSpace) -> None:
+    """Check that the ignored attributes are some of an agent's attributes, not all.
+
+    Raises:
+        InvalidOption: If not.
+    """
+    ignored = set(options.ignore)
+    if not ignored < set(space):
+        raise InvalidOption(
+            f"ignore names some of the attributes {list(space)}, not all; received "
+            f"{list(options.ignore)}."
+        )

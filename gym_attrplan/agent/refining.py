@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,8 +16,9 @@ from gym_attrplan.agent.buffers import AttemptBuffer
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
 from gym_attrplan.agent.kinds import Kind
 from gym_attrplan.agent.learned import Learned, Learner
-from gym_attrplan.agent.missing import Missing
+from gym_attrplan.agent.missing import Missing, find_needless
 from gym_attrplan.agent.options import AgentOptions
+from gym_attrplan.agent.planner_options import PlannerOptions
 from gym_attrplan.agent.practice import PracticeVecEnv
 from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.attributes.space import IntArray
@@ -26,6 +27,9 @@ from gym_attrplan.models.growing import grow_weights, input_blocks
 from gym_attrplan.models.questions import Question
 
 Ask = Callable[[Missing], str | None]
+
+MAX_LOSS = 0.01
+"""Maximum share of the tasks that plans without needless attributes may cost."""
 
 SHARE = 0.2
 """Share of the steps so far that refining takes by default."""
@@ -36,11 +40,15 @@ class Refinable(Learner, Protocol):
 
     options: AgentOptions
     env: VecEnv
+    planner_options: PlannerOptions
     given: Kind
     added: AddedAttributes | None
 
     def find_missing(self) -> list[Missing]:
         """Return hops whose success depends on more than the attributes."""
+
+    def set_planner(self, planner: PlannerOptions) -> None:
+        """Change the planner."""
 
     def begin_with(self, questions: Mapping[str, Question]) -> None:
         """Build the learners anew for other added attributes."""
@@ -74,6 +82,32 @@ class Refinement:
         )
 
 
+@dataclass(frozen=True)
+class Omission:
+    """Attributes that plans were tried without.
+
+    Attributes:
+        names: The attributes.
+        before: The tasks with them.
+        after: The same tasks without them.
+    """
+
+    names: tuple[str, ...]
+    before: TaskResult
+    after: TaskResult
+
+    @property
+    def kept(self) -> bool:
+        """Whether plans go on without them: at least as many tasks were solved, but for 1%."""
+        return self.after.rate >= self.before.rate - MAX_LOSS
+
+    def __str__(self) -> str:
+        return (
+            f"plans without {', '.join(self.names)}: solves {self.after}, {self.before.rate:.1%} "
+            f"with; {'kept' if self.kept else 'undone'}"
+        )
+
+
 def refine(
     agent: Refinable,
     n_new: int,
@@ -81,12 +115,13 @@ def refine(
     *,
     n_tasks: int,
     ask: Ask | None,
+    drop: bool,
     learn: Callable[..., Any],
-) -> list[Refinement]:
+) -> list[Refinement | Omission]:
     """Add up to ``n_new`` attributes, see :meth:`AttributePlannerAgent.refine`."""
     check(agent, n_new, total_timesteps, n_tasks)
     n_steps = total_timesteps or max(1, int(SHARE * agent.num_timesteps / n_new))
-    tried: list[Refinement] = []
+    tried: list[Refinement | Omission] = []
     refused: set[Question] = set()
     while len(tried) < n_new:
         found = _next(agent, refused, ask)
@@ -106,7 +141,34 @@ def refine(
         if not one.kept:
             agent.begin_with(questions)
             old.give_to(agent)
+    if drop and len(names := _needless(agent)) > len(agent.planner_options.ignore):
+        tried.append(_leave_out(agent, names, n_tasks))
     return tried
+
+
+def _needless(agent: Refinable) -> list[str]:
+    """Return attributes that can be ignored together: each is needless without the ones before."""
+    space, attempts = agent.attribute_space, agent.attempts
+    starts = attempts.observations["achieved_goal"].copy()
+    found = list(agent.planner_options.ignore)
+    while True:
+        starts[:, [space.names.index(name) for name in found]] = 0
+        rows = {**attempts.observations, "achieved_goal": starts}
+        names = find_needless(rows, attempts.reached, space)
+        if not names or len(found) == len(space) - 1:
+            return found
+        found.append(names[0])
+
+
+def _leave_out(agent: Refinable, names: list[str], n_tasks: int) -> Omission:
+    """Plan without attributes, unless fewer tasks are solved."""
+    goals, old = _goals(agent), agent.planner_options
+    before = _solve(agent, goals, n_tasks)
+    agent.set_planner(replace(old, ignore=tuple(names)))
+    one = Omission(tuple(names), before, _solve(agent, goals, n_tasks))
+    if not one.kept:
+        agent.set_planner(old)
+    return one
 
 
 def check(agent: Refinable, n_new: int, total_timesteps: int | None, n_tasks: int) -> None:

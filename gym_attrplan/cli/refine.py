@@ -29,6 +29,9 @@ def add(commands: Any) -> None:
     refine.add_argument(
         "--ask", action="store_true", help="show each finding, and ask for a name or none"
     )
+    refine.add_argument(
+        "--drop", action="store_true", help="plan without attributes that do not matter"
+    )
     refine.add_argument("--save", type=Path, metavar="ZIP", help="default: AGENT.zip itself")
     refine.add_argument("--no-progress", action="store_true", help="show no bar")
     refine.set_defaults(run=run)
@@ -47,12 +50,13 @@ def run(options: argparse.Namespace) -> None:
         options.total_timesteps,
         n_tasks=options.n_tasks,
         ask=partial(_ask, folder=target.parent) if options.ask else None,
+        drop=options.drop,
         progress_bar=not options.no_progress,
     )
     for one in tried:
         print(one)
     if not any(one.kept for one in tried):
-        print("no attribute was added")
+        print("nothing was changed")
         return
     agent.save(target)
     print(f"saved {target}")

@@ -66,6 +66,26 @@ class CountedRows:
             found[name][known] = self[name][rows] / weight
         return found
 
+    def add_counts(
+        self, other: CountedRows, kept: npt.NDArray[np.bool_], keys: npt.NDArray[np.uint64]
+    ) -> Places:
+        """Add the counters of other rows, under other keys, which may coincide.
+
+        Args:
+            other: The other rows.
+            kept: ``(n,)`` which of them to add.
+            keys: ``(n, n_words)`` their keys here.
+
+        Returns:
+            ``(n,)`` their numbers here, -1 for those left out.
+        """
+        numbers = np.full(len(other), -1)
+        numbers[kept] = own = self.add(keys[kept])
+        self["weight"][own] = 1.0
+        for name in self.names[1:-1]:
+            np.add.at(self[name], own, other[name][kept] / other["weight"][kept])
+        return numbers
+
     def restore(self, arrays: Arrays) -> None:
         """Replace the contents by these keys and columns.
 

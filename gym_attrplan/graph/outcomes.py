@@ -327,6 +327,37 @@ class HopOutcomes:
         }
         return TransitionCounts.from_arrays(self.space, arrays)
 
+    def without(self, columns: npt.ArrayLike) -> HopOutcomes:
+        """Return the outcomes as if some attributes were always 0, and no hop asked for them.
+
+        Args:
+            columns: ``(k,)`` places of these attributes in the space.
+
+        Example:
+            >>> outcomes = HopOutcomes(AttributeSpace(["door", "lamp"]))
+            >>> starts, ends = [[0, 0], [0, 1]], [[1, 0], [1, 1]]
+            >>> outcomes.record(starts, [[1, -1]] * 2, ends, made=True, n_steps=[3, 5])
+            >>> outcomes.without([1]).table().n_steps
+            array([4.])
+        """
+        columns = np.asarray(columns, np.int64)
+        fewer = HopOutcomes(self.space)
+        fewer._reliability = self._reliability
+        vectors = self.index.vectors(np.arange(len(self.index))).copy()
+        vectors[:, columns] = 0
+        nodes = fewer.index.add(vectors).astype(np.int64)
+        kept = (self.changes()[:, columns] == FREE).all(axis=1)
+        changes = fewer._changes.add_counts(self._changes, kept, self._changes.keys)
+        start, change = self._rows.keys.astype(np.int64).T
+        kept, keys = changes[change] >= 0, np.stack([nodes[start], changes[change]], axis=1)
+        rows = fewer._rows.add_counts(self._rows, kept, keys.astype(np.uint64))
+        row, end, how = self._ends.keys.astype(np.int64).T
+        kept, keys = rows[row] >= 0, np.stack([rows[row], nodes[end], how], axis=1)
+        ends = fewer._ends.add(keys[kept].astype(np.uint64))
+        counts = self._ends["count"] / self._rows["weight"][row]
+        np.add.at(fewer._ends["count"], ends, counts[kept])
+        return fewer
+
     def _pack_changes(self, changes: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return ``(n, n_words)``: the wanted values, and the mask of their attributes."""
         goals = np.atleast_2d(np.asarray(changes, self.space.dtype))

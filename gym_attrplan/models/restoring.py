@@ -137,14 +137,19 @@ def _check(holds: bool, what: str) -> None:
 def typed(kind: type[T], data: Mapping[str, Any]) -> T:
     """Convert a JSON object to a dataclass, checking the type of each field.
 
+    JSON has no tuples: a list is one where a tuple is expected.
+
     Raises:
         InvalidArchive: If a field is unknown or of another type.
         TypeError: If a field that has no default is missing.
     """
     hints = get_type_hints(kind)
+    data = dict(data)
     for name, value in data.items():
         if name not in hints:
             raise InvalidArchive(f"a {kind.__name__} has no {name!r:.100}.")
+        if get_origin(hints[name]) is tuple and isinstance(value, list):
+            data[name] = value = tuple(value)
         if not is_a(value, hints[name]):
             raise InvalidArchive(f"{name} is of type {hints[name]}; received {value!r:.100}.")
     return kind(**data)

@@ -52,6 +52,38 @@ def test_it_asks_for_a_change_until_it_holds_and_then_for_the_next():
     assert journey.targets.tolist() == [DOOR]  # it is met: what holds is to stay
 
 
+def test_plans_ignore_an_attribute_unless_the_goal_names_it():
+    """The key was taken in the dark and the door opened in the light: no table joins the two."""
+    dark, lit = [0, 0, 0, 0], [0, 1, 0, 1]
+    hops = [
+        (dark, KEY, [0, 1, 0, 0], 9),
+        (lit, DOOR, [0, 1, 1, 1], 9),
+        (dark, LAMP, [0, 0, 0, 1], 9),
+    ]
+    assert navigator(ROOMS, *hops).plan(dark, DOOR) is None
+    guide = navigator(ROOMS, *hops, ignore=("lamp",))
+    plan = guide.plan(dark, DOOR)
+    assert plan.hops == ["key", "door"]
+    assert plan.vectors.tolist() == [dark, [0, 1, 0, 0], [0, 1, 1, 0]]
+    assert guide.plan([0, 0, 0, 1], DOOR).vectors[:, 3].tolist() == [1, 1, 1]
+    assert guide.plan(dark, ROOMS.goal_set("door=1 or room=3")).hops == plan.hops
+    assert guide.plan(dark, LAMP).hops == ["lamp"]
+    assert guide.plan(dark, [-1, -1, 1, 1]) is None
+    journey = guide.advance(None, see(dark, DOOR), NEW)
+    assert journey.targets.tolist() == [KEY]
+    journey = guide.advance(journey, see([0, 1, 0, 0], DOOR), OLD)
+    assert journey.targets.tolist() == [DOOR]
+    journey = guide.advance(journey, see([0, 0, 0, 0], LAMP), OLD)
+    assert journey.targets.tolist() == [LAMP]
+
+
+def test_what_is_ignored_follows_new_outcomes():
+    guide = navigator(ROOMS, ([0, 0, 0, 1], KEY, [0, 1, 0, 1], 9), ignore=("lamp",))
+    assert guide.plan([0, 0, 0, 0], DOOR) is None
+    guide.outcomes.record([[0, 1, 0, 0]] * 9, [DOOR] * 9, [[0, 1, 1, 0]] * 9, made=True, n_steps=1)
+    assert guide.plan([0, 0, 0, 0], DOOR).hops == ["key", "door"]
+
+
 def test_a_change_whose_time_is_up_waits_for_others_that_are_nearly_as_good():
     """At once 0.98, through 1 0.97; each failure about halves the faith in what has failed."""
     guide = navigator(PLACES, ([0], [7], [7], 90), ([0], [1], [1], 90), ([1], [7], [7], 90))

@@ -11,7 +11,7 @@ from test_planner_agent import FIRST, QUICK
 from testing_env import GenericTestEnv
 
 from gym_attrplan import AttributePlannerAgent, AttributeWrapper
-from gym_attrplan.agent import refining
+from gym_attrplan.agent import PlannerOptions, refining
 from gym_attrplan.agent.evaluation import TaskResult, evaluate_tasks
 from gym_attrplan.agent.missing import Missing
 from gym_attrplan.agent.refining import add_question
@@ -164,6 +164,58 @@ def test_a_person_names_attributes_and_refuses_others(agent, monkeypatch):
     assert shown == ["observation is 1", "observation is 3"]
     assert one.name == "at three"
     assert agent.attribute_space.names == ("four", "at three")
+
+
+# --- attributes that plans leave out ------------------------------------------------------------
+
+
+@pytest.fixture
+def with_lamp(monkeypatch):
+    """An agent with a second attribute, on which nothing depends."""
+    agent = make_agent(questions={"odd": Question("observation", (), "above", 2.0)}).learn(600)
+    monkeypatch.setattr(type(agent), "find_missing", lambda self: [])
+    monkeypatch.setattr(
+        refining,
+        "find_needless",
+        lambda rows, reached, space: ["odd"] if rows["achieved_goal"][:, 1].any() else [],
+    )
+    return agent
+
+
+@pytest.mark.parametrize(("after", "kept"), [(0.5, True), (0.4, False)])
+def test_plans_do_without_an_attribute_if_no_fewer_tasks_are_solved(
+    with_lamp, monkeypatch, after, kept
+):
+    monkeypatch.setattr(refining, "_solve", solving(0.5, after))
+    assert with_lamp.refine() == []
+    (one,) = with_lamp.refine(drop=True)
+    assert (one.names, one.kept) == (("odd",), kept)
+    assert str(one).startswith("plans without odd: solves")
+    assert with_lamp.planner_options.ignore == (("odd",) if kept else ())
+    if kept:
+        assert with_lamp.refine(drop=True) == []  # there is nothing else to leave out
+
+
+def test_what_plans_ignore_is_saved_and_renamed_with_the_agent(with_lamp, tmp_path):
+    with_lamp.set_planner(PlannerOptions(ignore=("odd",)))
+    with_lamp.name_attribute("odd", "far")
+    with_lamp.save(tmp_path / "agent")
+    loaded = AttributePlannerAgent.load(tmp_path / "agent")
+    assert loaded.planner_options.ignore == ("far",)
+    observation, _ = counter().reset(seed=0)
+    assert loaded.plan(observation, "four").hops[-1] == "four"
+
+
+@pytest.mark.parametrize("ignored", [("five",), ("four",)])
+def test_what_plans_cannot_ignore_is_refused(ignored):
+    with pytest.raises(InvalidOption, match=r"ignore names some of the attributes \['four'\]"):
+        make_agent(planner=PlannerOptions(ignore=ignored))
+    agent = make_agent()
+    with pytest.raises(InvalidOption, match=f"received {list(ignored)!r}".replace("[", r"\[")):
+        agent.set_planner(PlannerOptions(ignore=ignored))
+    assert agent.planner_options.ignore == ()
+    with pytest.raises(InvalidOption, match="needs hops that ask for changes"):
+        make_agent(**{**FIRST, "planner": PlannerOptions(ignore=ignored)})
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,49 @@ def test_outcomes_come_back_from_arrays_and_count_on(hops):
     np.testing.assert_array_equal(outcomes.changes(), again.changes())
 
 
+def counters_of(outcomes):
+    """Everything counted, by description and change."""
+    table, changes = outcomes.table(), outcomes.changes()
+    vectors = outcomes.index.vectors(np.arange(len(outcomes.index)))
+    rows = [
+        (tuple(vectors[node]), tuple(changes[change]))
+        for node, change in zip(table.node, table.change, strict=True)
+    ]
+    ends = {
+        (rows[row], tuple(vectors[node]), bool(made)): count
+        for row, node, made, count in zip(
+            table.end_row, table.end_node, table.end_made, table.end_count, strict=True
+        )
+    }
+    sums = table.attempts, table.successes, table.n_steps * table.attempts
+    return [dict(zip(rows, column.tolist(), strict=True)) for column in sums], ends
+
+
+@settings(max_examples=50)
+@given(st.lists(hop, min_size=1, max_size=40), st.integers(0, 1))
+def test_outcomes_without_an_attribute_are_those_of_hops_that_never_had_it(hops, column):
+    def zeroed(vector):
+        return [0 if i == column else value for i, value in enumerate(vector)]
+
+    fewer = counted(*hops).without([column])
+    asked = [one for one in hops if one[1][column] == -1]
+    expected = counted(
+        *((zeroed(start), change, zeroed(end), *rest) for start, change, end, *rest in asked)
+    )
+    (sums, ends), (expected_sums, expected_ends) = counters_of(fewer), counters_of(expected)
+    for mine, theirs in zip([*sums, ends], [*expected_sums, expected_ends], strict=True):
+        assert mine == pytest.approx(theirs)
+
+
+def test_older_attempts_count_less_without_an_attribute_too():
+    outcomes = counted(([0, 0], KEY, [1, 0], True, 4), ([0, 1], KEY, [0, 1], False, 8))
+    outcomes.start_epoch(0.5)
+    outcomes.record([[0, 1]], [KEY], [[1, 1]], made=True, n_steps=2)
+    table = outcomes.without([1]).table()
+    np.testing.assert_allclose(table.attempts, [2.5])
+    np.testing.assert_allclose(table.successes, [2.0])
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -68,8 +68,9 @@ class AgentOptions:
             free, or ``"neighbours"``, a whole neighbouring description, as in the paper. An inverse
             model supports neighbours only.
         exploration: A name in :data:`EXPLORATIONS`. With ``hops="changes"`` it is
-            ``"count_bonus"`` or ``"bonus"``. With ``hops="neighbours"`` exploration comes first, by
-            default with ``"bonus"``, and for an inverse model with ``"random"``.
+            ``"count_bonus"`` or ``"bonus"``, and a transition seen 100 times pays nothing. With
+            ``hops="neighbours"`` exploration comes first, by default with ``"bonus"``, and for an
+            inverse model with ``"random"``.
         n_envs: Number of environments made from an id; by default 64 if they form one batch, else
             32.
         exploration_fraction: Share of the training that explores. With ``"changes"`` exploration is

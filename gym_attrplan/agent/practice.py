@@ -28,9 +28,6 @@ from gym_attrplan.wrappers.bonus import BonusFormula, count_bonus
 
 Rows = npt.NDArray[np.int64]
 
-FAMILIAR = 100
-"""Number of visits from which a transition earns no bonus: exploration would repeat it for ever."""
-
 
 class PracticeVecEnv(HopJudge):
     """Environments whose episodes consist of segments, each a hop or exploration.
@@ -218,7 +215,7 @@ class PracticeVecEnv(HopJudge):
             if self.notes is not None:
                 self.notes.counts.record(self._previous[moved], ends[moved])
             bonus[moved] = self.settings.bonus_scale * self._formula(visits, self.counts.total)
-            bonus[moved] *= visits < FAMILIAR
+            bonus[moved] *= visits < self.settings.familiar
         return bonus * self._explores
 
     def _count(

@@ -22,6 +22,8 @@ class PracticeSettings:
         explore_share: Share of the segments that explore.
         explore_steps: Number of steps of an exploration segment.
         bonus_scale: Factor on the bonus of a transition in exploration; a hop pays 1.
+        familiar: Number of visits from which a transition earns no bonus. Advantages are normalised,
+            so exploration would repeat even what earns next to nothing.
         first_limit: Step limit of hops until their usual length is known.
         limits: Minimum and maximum of that limit afterwards.
         floor: Minimum weight with which a change is drawn, added to p (1 - p) for a change with
@@ -34,6 +36,7 @@ class PracticeSettings:
     explore_share: float = 0.25
     explore_steps: int = 50
     bonus_scale: float = 0.3
+    familiar: int = 100
     first_limit: int = 100
     limits: tuple[int, int] = (16, 200)
     floor: float = 0.02
@@ -62,6 +65,7 @@ class PracticeSettings:
             ("explore_share", 0.0, 1.0),
             ("explore_steps", 1, np.inf),
             ("bonus_scale", 0.0, np.inf),
+            ("familiar", 1, np.inf),
             ("first_limit", 1, np.inf),
             ("floor", 0.0, 1.0),
             ("near", 0.0, 1.0),

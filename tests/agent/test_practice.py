@@ -125,6 +125,14 @@ def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
     assert len(env.outcomes) == 0
 
 
+def test_exploring_pays_nothing_for_familiar_transitions():
+    env = practice(explore_share=1.0, bonus_scale=0.5, familiar=2)
+    env.reset()
+    paid = [round(float(env.step(np.array([1]))[1][0]), 3) for _ in range(10)]
+    assert paid == [0.5] * 8 + [0.0] * 2
+    assert env.counts.visits([0, 0, 0], [0, 0, 1]).tolist() == [2.0]
+
+
 def test_segments_follow_each_other_within_an_episode():
     env = practice(explore_share=1.0, explore_steps=3)
     env.reset()
@@ -240,6 +248,7 @@ def test_returned_arrays_are_not_touched_again():
         {"explore_share": 1.5},
         {"explore_steps": 0},
         {"bonus_scale": -1.0},
+        {"familiar": 0},
         {"limits": (20, 10)},
     ],
 )

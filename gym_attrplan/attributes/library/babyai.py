@@ -60,6 +60,8 @@ class BabyAIAttributes:
         ('open red door', 'open yellow door')
     """
 
+    from_lock = False  # goals name rooms, so each has a letter of its own
+
     def __init__(self, env: Any, parts: Sequence[str] | None = None) -> None:
         unknown = set(parts or ()) - set(PARTS)
         if unknown:

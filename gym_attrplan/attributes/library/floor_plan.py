@@ -18,13 +18,14 @@ class FloorPlan:
     """Parts of a layout that stay in place during an episode.
 
     Rooms are separated by doorways: doors, open or not, and gaps one cell wide in walls or lava.
-    They are numbered by the minimum number of doorways to a goal square, or without one in reading
-    order. A doorway belongs to the adjacent room with the higher number, since an agent there is
+    They are numbered by the minimum number of doorways to a goal square, or without one to the room
+    behind the lock, or in reading order. A doorway belongs to the adjacent room with the higher number, since an agent there is
     not through yet. So does lava, since an agent in it has come no nearer to the goal.
 
     Args:
         kinds: ``(height, width)`` MiniGrid's names of the cells' contents; any text for nothing.
         start: Column and row from which rooms must be reachable to count.
+        lock: Column and row of the only locked door; None to number rooms without it.
 
     Attributes:
         doors: Column and row of each door, in reading order.
@@ -32,9 +33,16 @@ class FloorPlan:
         rooms: ``(height, width)`` the number of the room at each cell.
         before: The same, but a doorway belongs to the adjacent room with the lower number.
         n_rooms: One more than the highest number of a room.
+        first: What room 0 is: the room of the ``goal`` or the ``locked`` one; None for just the
+            first in reading order.
     """
 
-    def __init__(self, kinds: npt.NDArray[np.str_], start: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        kinds: npt.NDArray[np.str_],
+        start: tuple[int, int],
+        lock: tuple[int, int] | None = None,
+    ) -> None:
         # A wall around the grid: a door may be at its edge, and neighbours are read.
         kinds = np.pad(kinds, 1, constant_values="wall")
         blocked, doors = (kinds == "wall") | (kinds == "lava"), kinds == "door"
@@ -43,7 +51,7 @@ class FloorPlan:
         doorways = doors | _gaps(blocked | doors)
         regions, n_regions = ndimage.label(~blocked & ~doorways)
         beside = _beside(regions, doorways)
-        numbers = self._numbers(regions, n_regions, list(beside.values()), start)
+        numbers = self._numbers(regions, n_regions, beside, start, lock)
         rooms = numbers[regions]
         before = rooms.copy()
         for doorway, near in beside.items():
@@ -59,13 +67,21 @@ class FloorPlan:
         self,
         regions: Regions,
         n_regions: int,
-        joined: list[set[int]],
+        beside: dict[tuple[int, int], set[int]],
         start: tuple[int, int],
+        lock: tuple[int, int] | None,
     ) -> npt.NDArray[np.int64]:
         """Return ``(n_regions + 1,)`` numbers of regions; -1 for walls and unreachable regions."""
         numbers = np.full(n_regions + 1, -1)
-        reached = _doorways_from({_region_at(regions, start)} - {0}, joined)
+        joined, here = list(beside.values()), {_region_at(regions, start)} - {0}
+        reached = _doorways_from(here, joined)
         goals = {_region_at(regions, goal) for goal in self.goals} & reached.keys()
+        self.first = "goal" if goals else None
+        if lock is not None and not goals:
+            door = lock[1] + 1, lock[0] + 1  # past the added wall
+            others = [near for doorway, near in beside.items() if doorway != door]
+            goals = beside[door] - _doorways_from(here, others).keys()
+            self.first = "locked" if goals else None
         away = _doorways_from(goals, joined)
         for order, region in enumerate(sorted(reached)):
             numbers[region] = away[region] if goals else order

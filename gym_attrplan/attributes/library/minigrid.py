@@ -58,7 +58,9 @@ class MiniGridAttributes:
     - ``door``: ``locked``, ``closed`` or ``open``, if there is one; ``red door`` and so on if every
       episode has the same colours; else ``locked_doors``, the number of locked doors.
     - ``room``: ``goal`` for the room of the goal, ``1 away`` for one doorway from there, and so on,
-      with the same meaning in every layout; without a goal square ``A``, ``B``, … in reading order.
+      with the same meaning in every layout. Without a goal square, but with one locked door, the
+      room behind it is ``locked``, and others are so many doorways away from it; else rooms are
+      ``A``, ``B``, … in reading order.
       Doors, gaps in walls and gaps in lava are doorways.
     - ``at_goal``: whether the agent stands on the goal square.
     - ``facing``: the object ahead of the agent; by default only in environments with neither
@@ -88,7 +90,10 @@ class MiniGridAttributes:
         every = [thing for episode in things for thing in episode]
         light = [thing for thing in every if thing.can_pickup()]
         self._colors = _colors_by_kind(things)
-        scenes = [Scene(one) for one in envs]
+        scenes = [Scene(one, from_lock=True) for one in envs]
+        self.from_lock = all(scene.plan.first == "locked" for scene in scenes)
+        if not self.from_lock:
+            scenes = [Scene(one) for one in envs]
         can_carry = env.unwrapped.action_space.n > _PICK_UP
         found: dict[str, Named] = {
             "carrying": self._carrying(light if can_carry else []),
@@ -111,7 +116,7 @@ class MiniGridAttributes:
         """Return the current values of all attributes."""
         raw = env.unwrapped
         if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
-            self._scene = Scene(raw)
+            self._scene = Scene(raw, from_lock=self.from_lock)
         return [reader.one(raw, self._scene) for reader in self.readers]
 
     def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
@@ -197,9 +202,11 @@ def rooms_of(scenes: list[Scene]) -> Named:
     n_rooms = min(len(ascii_uppercase), max(scene.plan.n_rooms for scene in scenes))
     if n_rooms < 2:
         return {}
-    away = ["goal", *(f"{n} away" for n in range(1, n_rooms))]
-    has_goal = any(scene.plan.goals for scene in scenes)
-    return {"room": (away if has_goal else list(ascii_uppercase[:n_rooms]), Room(n_rooms))}
+    words = list(ascii_uppercase[:n_rooms])
+    first = next((scene.plan.first for scene in scenes if scene.plan.first), None)
+    if first is not None:
+        words = [first, *(f"{n} away" for n in range(1, n_rooms))]
+    return {"room": (words, Room(n_rooms))}
 
 
 def _at_goal(scenes: list[Scene]) -> Named:

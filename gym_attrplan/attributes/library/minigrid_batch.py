@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gym_attrplan.attributes.library import family_of
 from gym_attrplan.attributes.library.babyai_readers import Look
 from gym_attrplan.attributes.library.floor_plan import FloorPlan
+from gym_attrplan.attributes.library.minigrid_readers import only_place
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +40,7 @@ class MiniGridBatchAttributes:
         self._readers = single.readers
         if hasattr(single, "possible"):
             self.possible = self._possible
-        self._plans = _Plans(batch)
+        self._plans = _Plans(batch, from_lock=single.from_lock)
 
     def __call__(self, envs: Any, observations: Any = None, /) -> Array:
         """Return ``(n, n_attributes)`` current values of all attributes."""
@@ -65,6 +66,10 @@ class MiniGridBatchAttributes:
 class _Plans:
     """Floor plans of a batch's layouts, as arrays; each is made once.
 
+    Args:
+        batch: The batched MiniGrid.
+        from_lock: As for :class:`~gym_attrplan.attributes.library.minigrid_readers.Scene`.
+
     Attributes:
         rooms: ``(n_slots, area)`` the number of the room at each cell.
         before: The same; of a doorway, the lower one.
@@ -72,7 +77,8 @@ class _Plans:
         contents: ``(n_slots, k)`` things, also as they are when toggled; nothing is one of them.
     """
 
-    def __init__(self, batch: Any) -> None:
+    def __init__(self, batch: Any, *, from_lock: bool) -> None:
+        self._from_lock = from_lock
         self.rooms = np.zeros(batch.layouts.cells.shape, np.int16)
         self.before = np.zeros_like(self.rooms)
         self.doors = np.zeros((len(self.rooms), 1), np.int64)
@@ -87,8 +93,10 @@ class _Plans:
 
     def _make(self, layouts: Any, slot: int) -> None:
         geometry = layouts.geometry
-        kinds = layouts.things.ask(_kind)[geometry.inner(layouts.cells[slot])]
-        plan = FloorPlan(kinds, geometry.position(layouts.agents[slot]))
+        cells = geometry.inner(layouts.cells[slot])
+        kinds, locked = (layouts.things.ask(question)[cells] for question in (_kind, _is_locked))
+        lock = only_place(locked) if self._from_lock else None
+        plan = FloorPlan(kinds, geometry.position(layouts.agents[slot]), lock)
         geometry.inner(self.rooms[slot])[...] = plan.rooms
         geometry.inner(self.before[slot])[...] = plan.before
         doors = [geometry.cell(door) for door in plan.doors]
@@ -140,6 +148,10 @@ class _Snapshot:
         """Return a function's value for every thing of the catalogue."""
         answers: Array = self._things.ask(question)
         return answers
+
+
+def _is_locked(thing: Any) -> bool:
+    return bool(getattr(thing, "is_locked", False))
 
 
 def _kind(thing: Any) -> str:

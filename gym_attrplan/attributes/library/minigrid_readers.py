@@ -21,6 +21,8 @@ class Scene:
 
     Args:
         env: MiniGrid's environment.
+        from_lock: Whether rooms without a goal square are numbered from the one behind the only
+            locked door.
 
     Attributes:
         grid: Its grid.
@@ -30,13 +32,22 @@ class Scene:
         doors: Its doors, in reading order.
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, *, from_lock: bool = False) -> None:
         self.grid = grid = env.grid
         kinds = np.array(["" if cell is None else cell.type for cell in grid.grid])
-        self.plan = FloorPlan(kinds.reshape(grid.height, grid.width), env.agent_pos)
+        locked = np.array([getattr(cell, "is_locked", False) for cell in grid.grid])
+        shape = grid.height, grid.width
+        lock = only_place(locked.reshape(shape)) if from_lock else None
+        self.plan = FloorPlan(kinds.reshape(shape), env.agent_pos, lock)
         self.rooms: list[list[int]] = self.plan.rooms.tolist()
         self.before: list[list[int]] = self.plan.before.tolist()
         self.doors = [grid.get(*position) for position in self.plan.doors]
+
+
+def only_place(where: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+    """Return column and row of the only marked cell; None if there are none or several."""
+    rows, columns = np.nonzero(where)
+    return (int(columns[0]), int(rows[0])) if len(rows) == 1 else None
 
 
 class Batch(Protocol):

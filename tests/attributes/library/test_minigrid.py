@@ -205,6 +205,36 @@ def test_rooms_without_a_goal_have_letters_in_reading_order():
     assert now(env)["room"] == "B"
 
 
+def test_the_room_behind_the_only_lock_is_locked_also_when_it_is_open():
+    env = wrap("##########", "#..D.>kL.#", "##########")
+    assert env.attribute_space.words["room"] == ("locked", "1 away", "2 away")
+    assert now(env)["room"] == "1 away"
+    assert after(env, PICK_UP, FORWARD, TOGGLE)["locked_doors"] is False
+    assert after(env, FORWARD)["room"] == "1 away"  # in the doorway
+    assert after(env, FORWARD)["room"] == "locked"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("#########", "#.L.>.L.#", "#########"),  # two locks
+        ("#######", "#>.L..#", "##D#D##", "#.....#", "#######"),  # a way round the lock
+    ],
+)
+def test_other_rooms_with_locks_have_letters(rows):
+    assert wrap(*rows, parts=["room"]).attribute_space.words["room"] == ("A", "B", "C")
+
+
+def test_keycorridors_ball_lies_in_the_locked_room():
+    env = AttributeWrapper(gym.make("MiniGrid-KeyCorridorS4R3-v0"))
+    for seed in range(10):
+        env.reset(seed=seed)
+        grid = env.unwrapped.grid
+        (ball,) = (i for i, cell in enumerate(grid.grid) if cell and cell.type == "ball")
+        env.unwrapped.agent_pos = (ball % grid.width, ball // grid.width)
+        assert now(env)["room"] == "locked"
+
+
 def test_worlds_of_moves_alone_carry_nothing():
     env = AttributeWrapper(gym.make("MiniGrid-Dynamic-Obstacles-5x5-v0"))
     assert env.attribute_space.names == ("at_goal",)

@@ -22,8 +22,8 @@ class PracticeSettings:
         explore_share: Share of the segments that explore.
         explore_steps: Number of steps of an exploration segment.
         bonus_scale: Factor on the bonus of a transition in exploration; a hop pays 1.
-        familiar: Number of visits from which a transition earns no bonus. Advantages are normalised,
-            so exploration would repeat even what earns next to nothing.
+        familiar: Number of visits from which a transition earns no bonus. Without this, exploration
+            would repeat what earns next to nothing, since PPO normalises advantages.
         first_limit: Step limit of hops until their usual length is known.
         limits: Minimum and maximum of that limit afterwards.
         floor: Minimum weight with which a change is drawn, added to p (1 - p) for a change with

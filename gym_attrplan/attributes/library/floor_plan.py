@@ -20,7 +20,8 @@ class FloorPlan:
     Rooms are separated by doorways: doors, open or not, and gaps one cell wide in walls or lava.
     They are numbered by the minimum number of doorways to a goal square, or without one to the room
     behind the lock, or in reading order. A doorway belongs to the adjacent room with the higher
-    number, since an agent there is not through yet. So does lava, since an agent in it has come no nearer to the goal.
+    number, since an agent there is not through yet. So does lava, since an agent in it has come no
+    nearer to the goal.
 
     Args:
         kinds: ``(height, width)`` MiniGrid's names of the cells' contents; any text for nothing.

@@ -302,6 +302,18 @@ def test_refine_adds_an_attribute_and_saves_the_agent(saved, tmp_path, capsys, m
     assert main(["plan", "--env", "AttrCrafting-v0", "--agent", str(target)]) == 0
 
 
+def test_refine_makes_plans_without_what_does_not_matter(saved, tmp_path, capsys, monkeypatch):
+    lacking(monkeypatch, 0.2, 0.2)
+    monkeypatch.setattr(AttributePlannerAgent, "find_missing", lambda self: [])
+    needless = iter([["sword"], []])
+    monkeypatch.setattr(refining, "find_needless", lambda *arguments: next(needless))
+    target = tmp_path / "refined.zip"
+    assert main(["refine", str(saved), "--drop", "--no-progress", "--save", str(target)]) == 0
+    assert "plans without sword: solves 20.0% of 10 tasks" in capsys.readouterr().out
+    assert AttributePlannerAgent.load(target).planner_options.ignore == ("sword",)
+    assert main(["plan", "--env", "AttrCrafting-v0", "--agent", str(target)]) == 0
+
+
 def test_refine_asks_for_names_and_takes_no_for_an_answer(saved, tmp_path, capsys, monkeypatch):
     lacking(monkeypatch)
     monkeypatch.setattr("builtins.input", lambda prompt: "")

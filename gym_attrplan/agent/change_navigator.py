@@ -15,18 +15,23 @@ from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
+from gym_attrplan.graph.abstraction import needless
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
 
 Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
+Columns = tuple[int, ...]
 
 DOUBT = 0.7
 """Factor on the probability of a change for each time that it was requested here in this episode.
 
 It applies once more if the hop ran out of time: the episode has returned without progress.
 """
+
+MAX_NAVIGATORS = 32
+"""Maximum number of navigators that are kept for plans without some attributes."""
 
 IMAGINED = 1 << 40
 """Offset of the number of a kind of hop, which keeps it apart from the number of a change."""
@@ -60,9 +65,11 @@ class ChangeNavigator:
         self.max_hop_steps = max_hop_steps
         self.episode_steps = episode_steps
         self.changes = ChangePlanner(outcomes)
-        self._ignored = [i for i, name in enumerate(outcomes.space) if name in options.ignore]
-        self._without: ChangeNavigator | None = None
-        self._without_version = -1
+        ignored = options.ignore or ()
+        self._ignored = [i for i, name in enumerate(outcomes.space.names) if name in ignored]
+        self._left_out: dict[bytes, Columns] = {}
+        self._without: dict[Columns, ChangeNavigator] = {}
+        self._known_version = -1
         self._planner: Planner | None = None
         self._version = -1
 
@@ -85,8 +92,8 @@ class ChangeNavigator:
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
-        if self._ignored and not _named(wanted).intersection(self._ignored):
-            return self._plan_without_ignored(start[0], wanted)
+        if left_out := self._leave_out(self._named(wanted)):
+            return self._plan_without(left_out, start[0], wanted)
         if isinstance(wanted, GoalSet):
             plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
             if plan is None and self.ways is not None:
@@ -101,31 +108,57 @@ class ChangeNavigator:
         first, n_steps = int(numbers[0]), self.episode_steps
         return self.changes.plan(stand_in, wanted, first=first, n_steps=n_steps)
 
-    def _plan_without_ignored(self, start: IntArray, goal: IntArray | GoalSet) -> Plan | None:
-        """Return the plan over the other attributes; the ignored ones are shown as they are."""
-        plan = self._others().plan(self._reduced(start), goal)
-        if plan is None:
-            return None
-        vectors = plan.vectors.copy()
-        vectors[:, self._ignored] = start[self._ignored]
-        return replace(plan, vectors=vectors)
+    def _leave_out(self, named: BoolArray) -> Columns:
+        """Return the attributes that plans leave out for goals that name these.
 
-    def _others(self) -> ChangeNavigator:
-        """Return the navigator for goals that name no ignored attribute."""
-        if self._without is None or self._without_version != self.outcomes.version:
-            self._without = ChangeNavigator(
-                self.outcomes.without(self._ignored),
+        Args:
+            named: ``(n_attributes,)`` whether goals name each attribute.
+        """
+        if self._known_version != self.outcomes.version:
+            self._known_version = self.outcomes.version
+            self._left_out.clear()
+            self._without.clear()
+        if self.options.ignore is not None:
+            return () if named[self._ignored].any() else tuple(self._ignored)
+        if self.ways is not None or named.all():
+            return ()
+        key = named.tobytes()
+        if key not in self._left_out:
+            self._left_out[key] = needless(self.outcomes, np.flatnonzero(~named).tolist())
+        return self._left_out[key]
+
+    def _named(self, goal: IntArray | GoalSet) -> BoolArray:
+        """Return ``(n_attributes,)`` whether a goal names each attribute."""
+        named: BoolArray = np.zeros(len(self.outcomes.space), np.bool_)
+        if not isinstance(goal, GoalSet):
+            named[:] = goal != FREE
+            return named
+        named[[place for alternative in goal.alternatives for place, _ in alternative]] = True
+        return named
+
+    def _others(self, left_out: Columns) -> ChangeNavigator:
+        """Return the navigator for plans without some attributes."""
+        if left_out not in self._without:
+            if len(self._without) == MAX_NAVIGATORS:
+                del self._without[next(iter(self._without))]
+            self._without[left_out] = ChangeNavigator(
+                self.outcomes.without(left_out),
                 replace(self.options, ignore=()),
                 max_hop_steps=self.max_hop_steps,
                 episode_steps=self.episode_steps,
             )
-            self._without_version = self.outcomes.version
-        return self._without
+        return self._without[left_out]
 
-    def _reduced(self, descriptions: IntArray) -> IntArray:
-        reduced = descriptions.copy()
-        reduced[..., self._ignored] = 0
-        return reduced
+    def _plan_without(
+        self, left_out: Columns, start: IntArray, goal: IntArray | GoalSet
+    ) -> Plan | None:
+        """Return the plan over the other attributes; those left out are shown as they are."""
+        plan = self._others(left_out).plan(_zeroed(start, left_out), goal)
+        if plan is None:
+            return None
+        vectors = plan.vectors.copy()
+        vectors[:, left_out] = start[list(left_out)]
+        return replace(plan, vectors=vectors)
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray
@@ -158,13 +191,13 @@ class ChangeNavigator:
 
     def _aim(self, journey: Journey, rows: Rows) -> None:
         """Give each row a change; all attributes are free if no change is known to help."""
-        if self._ignored:
-            names_ignored = (journey.goals[rows][:, self._ignored] != FREE).any(axis=1)
-            others, rows = rows[~names_ignored], rows[names_ignored]
-            if len(others):
-                self._others()._head(journey, others, self._reduced(journey.starts[others]))
-        if len(rows):
-            self._head(journey, rows, journey.starts[rows])
+        named = journey.goals[rows] != FREE
+        kinds, kind_of = np.unique(named, axis=0, return_inverse=True)
+        for i, kind in enumerate(kinds):
+            mine = rows[kind_of == i]
+            left_out = self._leave_out(kind)
+            navigator = self._others(left_out) if left_out else self
+            navigator._head(journey, mine, _zeroed(journey.starts[mine], left_out))
 
     def _head(self, journey: Journey, rows: Rows, starts: IntArray) -> None:
         """Give each row the next change of its plan from a description."""
@@ -267,11 +300,11 @@ class ChangeNavigator:
         return int(able[np.lexsort([-values[able], n_different])[0]])
 
 
-def _named(goal: IntArray | GoalSet) -> set[int]:
-    """Return the places of the attributes that a goal names."""
-    if isinstance(goal, GoalSet):
-        return {place for alternative in goal.alternatives for place, _ in alternative}
-    return set(np.flatnonzero(goal != FREE).tolist())
+def _zeroed(descriptions: IntArray, columns: Columns) -> IntArray:
+    """Return descriptions in which some attributes are 0."""
+    reduced = descriptions.copy()
+    reduced[..., list(columns)] = 0
+    return reduced
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

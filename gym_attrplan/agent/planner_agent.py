@@ -636,9 +636,10 @@ class AttributePlannerAgent:
             )
         check_name(self, new_name)
         renamed = {new_name if one == name else one: asked for one, asked in questions.items()}
-        ignored = [new_name if one == name else one for one in self.planner_options.ignore]
         learned = Learned.by(self)
-        self.planner_options = replace(self.planner_options, ignore=tuple(ignored))
+        if (ignored := self.planner_options.ignore) is not None:
+            ignored = tuple(new_name if one == name else one for one in ignored)
+            self.planner_options = replace(self.planner_options, ignore=ignored)
         self.begin_with(renamed)
         learned.give_to(self)
 

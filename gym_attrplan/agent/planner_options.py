@@ -44,7 +44,9 @@ class PlannerOptions:
         max_seconds: Time limit, in seconds, of a search through descriptions that were never seen;
             after it, the agent heads for the nearest one found.
         ignore: Attributes that plans ignore unless the goal names them, with hops that ask for
-            changes. Descriptions that differ only in them count as one, with more attempts.
+            changes. Descriptions that differ only in them count as one, with more attempts. None
+            finds them for each goal: those without which the success of hops is predicted at least
+            as well (:func:`gym_attrplan.graph.abstraction.needless`).
     """
 
     estimator: str = "beta_mean"
@@ -57,7 +59,7 @@ class PlannerOptions:
     edges: Literal["table", "model", "both"] = "both"
     step_cost: float | None = None
     max_seconds: float = 10.0
-    ignore: tuple[str, ...] = ()
+    ignore: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Raise errors now, not when the first plan is made."""
@@ -132,8 +134,7 @@ def check_ignored(options: PlannerOptions, space: AttributeSpace) -> None:
     Raises:
         InvalidOption: If not.
     """
-    ignored = set(options.ignore)
-    if not ignored < set(space):
+    if options.ignore is not None and not set(options.ignore) < set(space):
         raise InvalidOption(
             f"ignore names some of the attributes {list(space)}, not all; received "
             f"{list(options.ignore)}."

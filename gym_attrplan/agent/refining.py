@@ -141,7 +141,7 @@ def refine(
         if not one.kept:
             agent.begin_with(questions)
             old.give_to(agent)
-    if drop and len(names := _needless(agent)) > len(agent.planner_options.ignore):
+    if drop and len(names := _needless(agent)) > len(agent.planner_options.ignore or ()):
         tried.append(_leave_out(agent, names, n_tasks))
     return tried
 
@@ -150,7 +150,7 @@ def _needless(agent: Refinable) -> list[str]:
     """Return attributes that can be ignored together: each is needless without the ones before."""
     space, attempts = agent.attribute_space, agent.attempts
     starts = attempts.observations["achieved_goal"].copy()
-    found = list(agent.planner_options.ignore)
+    found = list(agent.planner_options.ignore or ())
     while True:
         starts[:, [space.names.index(name) for name in found]] = 0
         rows = {**attempts.observations, "achieved_goal": starts}

@@ -49,7 +49,7 @@ class ChangePlanner:
     value(end)``, 1 where the goal holds, and 0 where an episode ended without it. If a hop has
     several outcomes, their expectation counts. So a key that lies in any of seven rooms is not
     seven improbable edges, and a failed hop that can be retried costs time only. The search begins
-    with one reverse Dijkstra along single outcomes, which gives a lower bound, and then iterates
+    with one reverse Dijkstra along changes made, which gives a lower bound, and then iterates
     expectations until they converge.
 
     Args:
@@ -226,9 +226,14 @@ class ChangePlanner:
     # --- the search -------------------------------------------------------------------------
 
     def _worth(self, rows: Places, values: Values, made: FloatArray | None = None) -> FloatArray:
-        """Return ``(n,)`` values of attempting the rows' changes, made with these probabilities."""
+        """Return ``(n,)`` values of attempting the rows' changes, made with these probabilities.
+
+        A change that leads nowhere when it is made is worth nothing, even if hops that missed it
+        came nearer to the goal: nobody asks for a fourth barracks because the third is built first.
+        """
         made = self._made[rows] if made is None else made
         missed = np.minimum(self._missed[rows], 1.0 - made) * values.missed[rows]
+        missed[values.made[rows] <= 0.0] = 0.0
         worth: FloatArray = self._faded[rows] * (made * values.made[rows] + missed)
         return worth
 
@@ -333,8 +338,8 @@ class ChangePlanner:
         return coo_array((shares, (rows, places)), shape=shape).tocsr()
 
     def _edges(self, table: OutcomeTable, total: FloatArray) -> csr_array:
-        """Return reversed single outcomes with their costs, the lowest of parallel ones."""
-        kept = self._places != table.node[table.end_row]
+        """Return reversed outcomes of changes made, with the lowest cost of parallel ones."""
+        kept = table.end_made & (self._places != table.node[table.end_row])
         rows = table.end_row[kept]
         source, target = table.node[rows], self._places[kept]
         chance = np.minimum(self._faded[rows] * table.end_count[kept] / total[rows], 1.0)

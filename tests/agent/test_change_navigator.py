@@ -77,6 +77,27 @@ def test_plans_ignore_an_attribute_unless_the_goal_names_it():
     assert journey.targets.tolist() == [LAMP]
 
 
+def test_plans_leave_out_what_no_hop_depends_on_unless_told_not_to():
+    """Key and door were practised at both lamps and in all rooms, but never in one row."""
+    every = [(room, lamp) for room in range(4) for lamp in (0, 1)]
+    hops = [([room, 0, 0, lamp], KEY, [room, 1, 0, lamp], 3) for room, lamp in every[::2]]
+    hops += [([room, 1, 0, lamp], DOOR, [room, 1, 1, lamp], 3) for room, lamp in every[1::2]]
+    hops += [([room, 0, 0, lamp], DOOR, [room, 0, 0, lamp], 0) for room, lamp in every]
+    hops += [([0, 0, 0, 0], LAMP, [0, 0, 0, 1], 9)]
+    start = [3, 0, 0, 0]
+    assert navigator(ROOMS, *hops, ignore=()).plan(start, DOOR) is None
+    guide = navigator(ROOMS, *hops)
+    plan = guide.plan(start, DOOR)
+    assert plan.hops == ["key", "door"]
+    assert plan.vectors.tolist() == [start, [3, 1, 0, 0], [3, 1, 1, 0]]
+    assert guide.advance(None, see(start, DOOR), NEW).targets.tolist() == [KEY]
+    assert guide.plan([0, 0, 0, 0], "lamp").hops == ["lamp"]
+    assert plan.edge_probs[0] == pytest.approx(12 / 13)
+    failed = [[3, 0, 0, 0]] * 99
+    guide.outcomes.record(failed, [KEY] * 99, failed, made=False, n_steps=9)
+    assert guide.plan(start, DOOR).edge_probs[0] < 0.1  # now the room decides
+
+
 def test_what_is_ignored_follows_new_outcomes():
     guide = navigator(ROOMS, ([0, 0, 0, 1], KEY, [0, 1, 0, 1], 9), ignore=("lamp",))
     assert guide.plan([0, 0, 0, 0], DOOR) is None

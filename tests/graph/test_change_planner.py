@@ -156,6 +156,16 @@ def test_a_plan_goes_through_the_likeliest_of_the_ends_that_lead_on():
     assert plan.chance == pytest.approx(4 / 9, abs=1e-4)
 
 
+def test_no_change_is_asked_for_in_the_hope_that_it_fails():
+    """Who asks for 3 mostly ends at 2, the goal; the way through 1 is longer, but meant."""
+    rows = {(0, 3): [(2, False, 8), (3, True, 1)], (0, 1): [(1, True, 9)], (1, 2): [(2, True, 9)]}
+    planner = ChangePlanner(outcomes_of(rows))
+    assert asked(planner, 0, 2) == 1
+    assert planner.plan([0], [2]).vectors[:, 0].tolist() == [0, 1, 2]
+    del rows[0, 1]
+    assert ChangePlanner(outcomes_of(rows)).plan([0], [2]) is None
+
+
 def test_there_is_no_plan_without_a_way_and_one_without_hops_where_the_goal_holds():
     planner = ChangePlanner(outcomes_of({(0, 1): [(1, True, 9)], (5, 6): [(5, False, 9)]}))
     assert planner.plan([0], [6]) is None
@@ -198,7 +208,8 @@ def test_values_are_those_of_plain_value_iteration(rows, goal):
                 if start == place and place != goal:
                     total = sum(times for _, _, times in ends) + 1.0
                     worth = sum(times * plain.get(end, 0.0) for end, _, times in ends) / total
-                    best = max(best, 0.8 * worth)
+                    leads_on = any(made and plain.get(end, 0.0) for end, made, _ in ends)
+                    best = max(best, 0.8 * worth if leads_on else 0.0)
             plain[place] = best
     assert values == pytest.approx([plain[place] for place in places], abs=1e-4)
 

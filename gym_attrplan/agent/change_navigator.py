@@ -93,7 +93,8 @@ class ChangeNavigator:
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
         if left_out := self._leave_out(self._named(wanted)):
-            return self._plan_without(left_out, start[0], wanted)
+            plan = self._others(left_out).plan(_zeroed(start[0], left_out), wanted)
+            return None if plan is None else self._filled(plan, left_out, start[0])
         if isinstance(wanted, GoalSet):
             plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
             if plan is None and self.ways is not None:
@@ -149,16 +150,31 @@ class ChangeNavigator:
             )
         return self._without[left_out]
 
-    def _plan_without(
-        self, left_out: Columns, start: IntArray, goal: IntArray | GoalSet
-    ) -> Plan | None:
-        """Return the plan over the other attributes; those left out are shown as they are."""
-        plan = self._others(left_out).plan(_zeroed(start, left_out), goal)
-        if plan is None:
-            return None
+    def followed_plan(self, journey: Journey, env: int, description: IntArray) -> Plan | None:
+        """Return the plan of an environment, from the hop that it has just begun.
+
+        After a failure the episode may have chosen another hop than :meth:`plan` begins with.
+
+        Args:
+            journey: The progress of all environments.
+            env: The environment.
+            description: Its description.
+        """
+        goal, number = journey.goals[env], int(journey.edges[env, 1])
+        if 0 <= number < IMAGINED:
+            left_out = self._leave_out(goal != FREE)
+            changes = (self._others(left_out) if left_out else self).changes
+            start, n_steps = _zeroed(description, left_out), self.episode_steps
+            plan = changes.plan(start, goal, first=number, n_steps=n_steps)
+            if plan is not None:
+                return self._filled(plan, left_out, description)
+        return self.plan(description, goal)
+
+    def _filled(self, plan: Plan, left_out: Columns, start: IntArray) -> Plan:
+        """Return a plan in which the attributes that it leaves out stay as they are."""
         vectors = plan.vectors.copy()
         vectors[:, left_out] = start[list(left_out)]
-        return replace(plan, vectors=vectors)
+        return replace(plan, vectors=vectors, nodes=self.outcomes.index.find(vectors))
 
     def advance(
         self, journey: Journey | None, observations: Observations, new_episode: BoolArray

@@ -10,6 +10,9 @@ from scipy.special import betaln
 from gym_attrplan.graph.counted_rows import FloatArray
 from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes
 
+MIN_GAIN = 1.0
+"""Minimum evidence in nats that leaving out an attribute must gain."""
+
 MAX_LOSS = 0.1
 """Maximum evidence, in nats an attempt, that each change may lose without an attribute."""
 
@@ -41,11 +44,14 @@ def needless(outcomes: HopOutcomes, columns: Iterable[int]) -> tuple[int, ...]:
         ['clock']
     """
     gains = {column: _gain(outcomes, outcomes.without([column])) for column in columns}
-    left_out: tuple[int, ...] = ()
+    left_out: list[int] = []
     for column in sorted(gains, key=lambda column: -gains[column]):
+        if gains[column] < MIN_GAIN:
+            break
         fewer = outcomes.without([column])
-        if gains[column] > 0.0 and (not left_out or _gain(outcomes, fewer) > 0.0):
-            outcomes, left_out = fewer, (*left_out, column)
+        if not left_out or _gain(outcomes, fewer) >= MIN_GAIN:
+            outcomes = fewer
+            left_out.append(column)
     return tuple(sorted(left_out))
 
 

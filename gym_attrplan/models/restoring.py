@@ -148,8 +148,7 @@ def typed(kind: type[T], data: Mapping[str, Any]) -> T:
     for name, value in data.items():
         if name not in hints:
             raise InvalidArchive(f"a {kind.__name__} has no {name!r:.100}.")
-        takes_tuples = is_a((), hints[name])
-        if takes_tuples and isinstance(value, list):
+        if is_a((), hints[name]) and isinstance(value, list):
             data[name] = value = tuple(value)
         if not is_a(value, hints[name]):
             raise InvalidArchive(f"{name} is of type {hints[name]}; received {value!r:.100}.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gym_attrplan.agent.change_navigator import IMAGINED, ChangeNavigator
+from gym_attrplan.agent.change_navigator import ChangeNavigator
 from gym_attrplan.attributes import FREE, AttributeSpace
 from gym_attrplan.graph.plan import Plan, describe_change
 from gym_attrplan.report.episodes import Moment
@@ -84,7 +84,12 @@ class Commentary:
     def _begin(self, journey: Any, here: npt.NDArray[Any]) -> None:
         assert self._agent is not None  # of others no hop is followed
         target = journey.targets[0]
-        plan = _followed_plan(self._agent, journey, here)
+        navigator = self._agent.navigator
+        plan: Plan | None = (
+            navigator.followed_plan(journey, 0, here)
+            if isinstance(navigator, ChangeNavigator)
+            else navigator.plan(here, journey.goals[0])
+        )
         self.plan = _summary(plan)
         if journey.lost[0]:
             self.hops.append(Hop("explore", None, np.full_like(target, FREE)))
@@ -94,17 +99,6 @@ class Commentary:
         if plan is not None and plan.hops[:1] == [words]:
             prob = float(plan.edge_probs[0])
         self.hops.append(Hop(words, prob, target))
-
-
-def _followed_plan(agent: Any, journey: Any, here: npt.NDArray[Any]) -> Plan | None:
-    """The plan that begins with the running hop, which an episode may have chosen for a failure."""
-    navigator, goal, number = agent.navigator, journey.goals[0], int(journey.edges[0, 1])
-    if isinstance(navigator, ChangeNavigator) and 0 <= number < IMAGINED:
-        plan = navigator.changes.plan(here, goal, first=number, n_steps=navigator.episode_steps)
-        if plan is not None:
-            return plan
-    found: Plan | None = navigator.plan(here, goal)
-    return found
 
 
 def _summary(plan: Plan | None) -> str:

@@ -40,7 +40,7 @@ def test_only_the_given_attributes_are_left_out():
 
 
 def test_what_one_change_depends_on_stays_though_all_others_gain():
-    others = [(KEY, {LAMP: lamp}, True, 300) for lamp in (0, 1)]
+    others = [(KEY, {LAMP: lamp}, made, 150) for lamp in (0, 1) for made in (True, False)]
     decides = [(DOOR, {LAMP: 1}, True, 12), (DOOR, {LAMP: 0}, False, 12)]
     assert LAMP in needless(attempts(*others), [LAMP, CLOCK])
     assert LAMP not in needless(attempts(*others, *decides), [LAMP, CLOCK])

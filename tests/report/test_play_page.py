@@ -54,6 +54,7 @@ async def found(user, *target, **marks):
 
 
 async def ask(user, text):
+    await sees(user, "goal: ")  # the page is there: it overwrites no text any more
     (field,) = (await found(user, marker="goal text")).elements
     field.set_value(text)
     (await found(user, marker="goal text")).trigger("keydown.enter.prevent")

@@ -128,10 +128,12 @@ class GoalPanel:
 
     async def _ask(self, ask: Callable[[], None]) -> None:
         """Change the goal, or say beside the text what is wrong with it."""
+        text = self._text.value
         try:
             self._wrong.set_visibility(False)
             await self._doing(ask)
         except InvalidGoal as error:
+            self._text.set_value(text)  # the page may have shown the old goal meanwhile
             self._wrong.set_text(str(error))
             self._wrong.set_visibility(True)
 

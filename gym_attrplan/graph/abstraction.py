@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import betaln
 
-from gym_attrplan.graph.counted_rows import FloatArray
+from gym_attrplan.attributes import FREE
+from gym_attrplan.graph.counted_rows import FloatArray, Places
 from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes
 
 MIN_GAIN = 1.0
@@ -43,33 +44,56 @@ def needless(outcomes: HopOutcomes, columns: Iterable[int]) -> tuple[int, ...]:
         >>> [outcomes.space.names[i] for i in needless(outcomes, [0, 2])]
         ['clock']
     """
-    gains = {column: _gain(outcomes, outcomes.without([column])) for column in columns}
+    attempts = _Attempts(outcomes)
+    gains = {column: attempts.gain([], column) for column in columns}
     left_out: list[int] = []
     for column in sorted(gains, key=lambda column: -gains[column]):
         if gains[column] < MIN_GAIN:
             break
-        fewer = outcomes.without([column])
-        if not left_out or _gain(outcomes, fewer) >= MIN_GAIN:
-            outcomes = fewer
+        if not left_out or attempts.gain(left_out, column) >= MIN_GAIN:
             left_out.append(column)
     return tuple(sorted(left_out))
 
 
-def _gain(outcomes: HopOutcomes, fewer: HopOutcomes) -> float:
-    """Return the evidence gained by counting with fewer attributes; -inf if a change loses much."""
-    evidence, attempts = _evidence(fewer)
-    gains = evidence - _evidence(outcomes)[0][outcomes.find_changes(fewer.changes())]
-    if (gains < -np.maximum(MAX_LOSS * attempts, ANY_LOSS)).any():
-        return -np.inf
-    return float(gains.sum())
+class _Attempts:
+    """The counted attempts, which are added up anew for each set of attributes left out.
 
+    Descriptions are compared by sums of random 64-bit codes, one for each value of an attribute.
 
-def _evidence(outcomes: HopOutcomes) -> tuple[FloatArray, FloatArray]:
-    """Return ``(n_changes,)`` log probabilities of the attempts at changes, and their numbers."""
-    table, n = outcomes.table(), outcomes.n_changes
-    tried, made = (np.bincount(table.change, x, n) for x in (table.attempts, table.successes))
-    usual = ((made + 1.0) / (tried + 2.0))[table.change]
-    success, failure = PRIOR * usual, PRIOR * (1.0 - usual)
-    logs = betaln(success + table.successes, failure + table.attempts - table.successes)
-    evidence = np.bincount(table.change, logs - betaln(success, failure), n)
-    return np.asarray(evidence, np.float64), np.asarray(tried, np.float64)
+    Args:
+        outcomes: The outcomes of hops.
+    """
+
+    def __init__(self, outcomes: HopOutcomes) -> None:
+        table, self._n_changes = outcomes.table(), outcomes.n_changes
+        self._change, self._tried, self._made = table.change, table.attempts, table.successes
+        self._asked = (outcomes.changes() != FREE)[table.change]
+        draw = np.random.default_rng(0).integers
+        sizes, n = outcomes.space.sizes, self._n_changes
+        codes = draw(2**64, size=(len(sizes), int(sizes.max())), dtype=np.uint64)
+        values = outcomes.index.vectors(table.node)
+        self._codes = codes[np.arange(len(sizes)), values]
+        self._code_of_change = draw(2**64, size=n, dtype=np.uint64)[table.change]
+        tried, made = (np.bincount(table.change, x, n) for x in (self._tried, self._made))
+        self._usual = (made + 1.0) / (tried + 2.0)
+
+    def gain(self, left_out: list[int], column: int) -> float:
+        """Return the evidence gained without one more attribute; -inf if a change loses much."""
+        rows = np.flatnonzero(~self._asked[:, [*left_out, column]].any(axis=1))
+        tried = np.bincount(self._change[rows], self._tried[rows], self._n_changes)
+        gains = self._evidence(rows, [*left_out, column]) - self._evidence(rows, left_out)
+        if (gains < -np.maximum(MAX_LOSS * tried, ANY_LOSS)).any():
+            return -np.inf
+        return float(gains.sum())
+
+    def _evidence(self, rows: Places, left_out: list[int]) -> FloatArray:
+        """Return ``(n_changes,)`` log probabilities of the attempts of some rows."""
+        codes = np.delete(self._codes[rows], left_out, axis=1).sum(axis=1, dtype=np.uint64)
+        _, first, group = np.unique(
+            codes + self._code_of_change[rows], return_index=True, return_inverse=True
+        )
+        tried, made = (np.bincount(group, x[rows]) for x in (self._tried, self._made))
+        change = self._change[rows[first]]
+        success, failure = PRIOR * self._usual[change], PRIOR * (1.0 - self._usual[change])
+        logs = betaln(success + made, failure + tried - made) - betaln(success, failure)
+        return np.asarray(np.bincount(change, logs, self._n_changes), np.float64)

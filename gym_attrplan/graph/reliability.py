@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
+from scipy.optimize import isotonic_regression, minimize
+from scipy.special import expit, logit
 
 from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph.counted_rows import FloatArray
@@ -15,14 +16,18 @@ KEPT = 0.8
 """Factor on older attempts when an epoch begins: a learning policy soon does better."""
 
 _PRIOR = 20.0
-"""Number of prior attempts of each bin, with the predicted success rate."""
+"""Number of prior attempts of each bin, with the success rate of the logistic curve."""
+
+_CERTAIN = 1e-3
+"""Minimum distance of a prediction from 0 and from 1 for the logistic curve."""
 
 
 class Reliability:
     """Monotone curve from predicted probabilities to observed frequencies.
 
     Counts lag behind a policy that improves. The prediction for each attempt before it was made,
-    and its result, show by how much.
+    and its result, show by how much. The curve is logistic where few attempts were predicted, as in
+    Platt's scaling, and follows the frequencies where there are many.
 
     Example:
         >>> reliability = Reliability()
@@ -49,9 +54,26 @@ class Reliability:
         attempts, said, came_true = self.counts
         centres = (np.arange(N_BINS) + 0.5) / N_BINS
         weights = attempts + _PRIOR
-        knots, shares = ((sums + _PRIOR * centres) / weights for sums in (said, came_true))
+        knots = (said + _PRIOR * centres) / weights
+        shares = (came_true + _PRIOR * self._logistic(centres)) / weights
         rising = isotonic_regression(shares, weights=weights).x
         corrected: FloatArray = np.interp(probs, [0.0, *knots, 1.0], [0.0, *rising, 1.0])
+        return corrected
+
+    def _logistic(self, probs: FloatArray) -> FloatArray:
+        """Return ``(n,)`` probabilities on the logistic curve that fits all bins best."""
+        attempts, said, came_true = self.counts
+        inputs = _log_odds(said / np.maximum(attempts, _CERTAIN))
+        identity = np.array([0.0, 1.0])
+
+        def loss(curve: FloatArray) -> tuple[float, FloatArray]:
+            odds, change = curve[0] + curve[1] * inputs, curve - identity
+            wrong = attempts * expit(odds) - came_true
+            value = attempts @ np.logaddexp(0.0, odds) - came_true @ odds + 0.5 * change @ change
+            return value, np.array([wrong.sum(), wrong @ inputs]) + change
+
+        shift, slope = minimize(loss, identity, jac=True, bounds=[(None, None), (0, None)]).x
+        corrected: FloatArray = expit(shift + slope * _log_odds(probs))
         return corrected
 
     def restore(self, counts: npt.NDArray[np.float64]) -> None:
@@ -69,3 +91,8 @@ class Reliability:
         if (counts[1:] > counts[0] + 1e-6).any():
             raise InvalidGraph("more came true than was attempted.")
         self.counts = counts
+
+
+def _log_odds(probs: FloatArray) -> FloatArray:
+    odds: FloatArray = logit(np.clip(probs, _CERTAIN, 1.0 - _CERTAIN))
+    return odds

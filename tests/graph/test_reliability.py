@@ -24,6 +24,16 @@ def test_what_comes_true_more_often_than_was_said_is_corrected():
     np.testing.assert_allclose(reliability.correct(PROBS[10:]), PROBS[10:] ** 0.5, atol=0.05)
 
 
+def test_probabilities_that_were_never_said_are_corrected_like_the_others():
+    rng = np.random.default_rng(0)
+    said = rng.uniform(0.5, 0.9, 5_000)
+    odds = np.e * said / (1 - said)
+    reliability = Reliability()
+    reliability.add(said, rng.random(len(said)) < odds / (1 + odds))
+    # log-odds of -1 are -1 + 1 after the correction
+    assert reliability.correct(np.array([0.269]))[0] == pytest.approx(0.5, abs=0.06)
+
+
 def test_what_is_newer_counts_more():
     reliability = Reliability()
     for came_true in [False] + [True] * 16:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.abstraction import needless, zeroed
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.outcomes import HopOutcomes
 
@@ -31,15 +32,20 @@ class Ways(NamedTuple):
     """How to get to where a change can be practised.
 
     Attributes:
+        outcomes: The outcomes of hops, without the attributes that the ways leave out.
+        left_out: Places of these attributes.
         next: ``(n_nodes,)`` number of the change to ask for first, -1 where there is none.
         there: ``(n_nodes,)`` whether the description is such a place.
     """
 
+    outcomes: HopOutcomes
+    left_out: tuple[int, ...]
     next: Rows
     there: BoolArray
 
-
-_NOWHERE = Ways(np.zeros(0, np.int64), np.zeros(0, np.bool_))
+    def find(self, descriptions: IntArray) -> Rows:
+        """Return ``(n,)`` numbers of descriptions, -1 for those that are not known."""
+        return self.outcomes.index.find(zeroed(descriptions, self.left_out)).astype(np.int64)
 
 
 class Aims:
@@ -48,7 +54,8 @@ class Aims:
     A change that was seen to follow from a few descriptions only, such as taking what lies behind a
     locked door, is rarely practised where hops lead by chance. So some environments aim at a
     change, drawn by its squared need: their hops follow a plan to a description that it was seen
-    to follow from, and then ask for it. An aim is given up when a hop fails.
+    to follow from, and then ask for it. An aim is given up when a hop fails. Like other plans,
+    these leave out attributes that only divide the attempts.
 
     Args:
         outcomes: The outcomes of earlier hops.
@@ -109,22 +116,21 @@ class Aims:
         starts &= self._rng.random(len(rows)) < self._settings.aim_share
         self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum(), p=self._shares)
         aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
-        nodes = self._outcomes.index.find(descriptions[aiming]).astype(np.int64)
         aims = self._aims[rows[aiming]]
-        for aim in np.unique(aims).tolist():
-            ways = self._ways.get(aim, _NOWHERE)
-            known = (aims == aim) & (nodes >= 0) & (nodes < len(ways.next))
-            mine, here = aiming[known], nodes[known]
+        self._aims[rows[aiming]] = _NONE
+        for aim in np.intersect1d(aims, list(self._ways)).tolist():
+            ways, mine = self._ways[aim], aiming[aims == aim]
+            here = ways.find(descriptions[mine])
+            mine, here = mine[here >= 0], here[here >= 0]
             asked = changes[mine]
             asked[ways.there[here]] = self._single(aim)
             number = ways.next[here]
             going = number >= 0
-            asked[going] = self._outcomes.changes(number[going])
+            asked[going] = ways.outcomes.changes(number[going])
             if possible is not None:
                 fits = _can_occur(asked, possible[mine])
                 mine, asked, going = mine[fits], asked[fits], going[fits]
             changes[mine] = asked
-            self._aims[rows[aiming[aims == aim]]] = _NONE
             self._aims[rows[mine[going]]] = aim
 
     def _single(self, aim: int) -> IntArray:
@@ -150,11 +156,30 @@ class Aims:
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
         chosen = self._rng.choice(len(every), n_aims, replace=False, p=weights / weights.sum())
         self._wanted, self._shares = every[chosen], weights[chosen] / weights[chosen].sum()
-        planner = ChangePlanner(outcomes)
+        planners: dict[tuple[int, ...], ChangePlanner] = {}
         for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
             mine = aims == aim
             mine[mine] = need[mine] >= 0.5 * need[mine].max()
-            self._ways[aim] = Ways(*planner.ways_to(nodes[mine]))
+            self._ways[aim] = self._ways_to(aim, nodes[mine], planners)
+
+    def _ways_to(
+        self, aim: int, nodes: Rows, planners: dict[tuple[int, ...], ChangePlanner]
+    ) -> Ways:
+        """Return the ways to descriptions where an aim can be practised.
+
+        Args:
+            aim: The change.
+            nodes: Numbers of the descriptions.
+            planners: The planners made so far, by the attributes that they leave out.
+        """
+        outcomes = self._outcomes
+        others = np.delete(np.arange(len(outcomes.space)), aim // self._n_values)
+        left_out = needless(outcomes, others.tolist())
+        if left_out not in planners:
+            planners[left_out] = ChangePlanner(outcomes.without(left_out))
+        planner = planners[left_out]
+        places = planner.outcomes.index.find(zeroed(outcomes.index.vectors(nodes), left_out))
+        return Ways(planner.outcomes, left_out, *planner.ways_to(np.unique(places)))
 
     def _places(self) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
         """Return changes ``(n,)``, descriptions they were seen to follow from, and the needs."""

@@ -15,7 +15,7 @@ from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
-from gym_attrplan.graph.abstraction import needless
+from gym_attrplan.graph.abstraction import needless, zeroed
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -93,7 +93,7 @@ class ChangeNavigator:
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
         if left_out := self._leave_out(self._named(wanted)):
-            plan = self._others(left_out).plan(_zeroed(start[0], left_out), wanted)
+            plan = self._others(left_out).plan(zeroed(start[0], left_out), wanted)
             return None if plan is None else self._filled(plan, left_out, start[0])
         if isinstance(wanted, GoalSet):
             plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
@@ -164,7 +164,7 @@ class ChangeNavigator:
         if 0 <= number < IMAGINED:
             left_out = self._leave_out(goal != FREE)
             changes = (self._others(left_out) if left_out else self).changes
-            start, n_steps = _zeroed(description, left_out), self.episode_steps
+            start, n_steps = zeroed(description, left_out), self.episode_steps
             plan = changes.plan(start, goal, first=number, n_steps=n_steps)
             if plan is not None:
                 return self._filled(plan, left_out, description)
@@ -213,7 +213,7 @@ class ChangeNavigator:
             mine = rows[kind_of == i]
             left_out = self._leave_out(kind)
             navigator = self._others(left_out) if left_out else self
-            navigator._head(journey, mine, _zeroed(journey.starts[mine], left_out))
+            navigator._head(journey, mine, zeroed(journey.starts[mine], left_out))
 
     def _head(self, journey: Journey, rows: Rows, starts: IntArray) -> None:
         """Give each row the next change of its plan from a description."""
@@ -314,13 +314,6 @@ class ChangeNavigator:
             return -1
         n_different = (self.outcomes.index.vectors(able) != description).sum(axis=1)
         return int(able[np.lexsort([-values[able], n_different])[0]])
-
-
-def _zeroed(descriptions: IntArray, columns: Columns) -> IntArray:
-    """Return descriptions in which some attributes are 0."""
-    reduced = descriptions.copy()
-    reduced[..., list(columns)] = 0
-    return reduced
 
 
 def _holds(achieved: IntArray, wanted: IntArray) -> BoolArray:

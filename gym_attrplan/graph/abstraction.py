@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaln
 
 from gym_attrplan.attributes import FREE
+from gym_attrplan.attributes.space import IntArray
 from gym_attrplan.graph.counted_rows import FloatArray, Places
 from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes
 
@@ -53,6 +54,18 @@ def needless(outcomes: HopOutcomes, columns: Iterable[int]) -> tuple[int, ...]:
         if not left_out or attempts.gain(left_out, column) >= MIN_GAIN:
             left_out.append(column)
     return tuple(sorted(left_out))
+
+
+def zeroed(descriptions: IntArray, columns: Iterable[int]) -> IntArray:
+    """Return descriptions in which some attributes are 0, as without them.
+
+    Example:
+        >>> zeroed(np.array([[1, 2, 3]]), [0, 2]).tolist()
+        [[0, 2, 0]]
+    """
+    reduced = descriptions.copy()
+    reduced[..., list(columns)] = 0
+    return reduced
 
 
 class _Attempts:

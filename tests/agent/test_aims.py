@@ -49,6 +49,29 @@ def test_hops_lead_to_where_the_neediest_change_was_seen_and_ask_for_it_there():
     assert share(ask(aims, [OPEN] * 300), TREASURE) > 0.8
 
 
+def test_an_attribute_that_does_not_matter_hides_no_way():
+    space = AttributeSpace({"key": 2, "door": 2, "treasure": 2, "clock": 60})
+    outcomes, counts = HopOutcomes(space), TransitionCounts(space)
+    times = np.arange(59)[:, None]
+
+    def at(description):
+        return np.hstack([np.tile(description, (len(times), 1)), times])
+
+    for start, change, end in ((START, KEY, WITH_KEY), (WITH_KEY, DOOR, OPEN)):
+        counts.record(at(start), at(end))
+        asked = [[*change, -1]] * len(times)
+        outcomes.record(at(start), asked, at(end), made=True, n_steps=5)
+    counts.record(at(OPEN), at([1, 1, 1]))
+    asked = [[*TREASURE, -1]] * len(times)
+    outcomes.record(at(OPEN), asked, at(OPEN), made=False, n_steps=9)
+    rng = np.random.default_rng(0)
+    aims = Aims(outcomes, counts, PracticeSettings(aim_share=1.0), 300, rng)
+    changes = np.tile(np.array([*NO_KEY, -1], space.dtype), (300, 1))
+    never_seen = np.tile(np.array([*WITH_KEY, 59], space.dtype), (300, 1))
+    aims.direct(np.arange(300), never_seen, changes, where=np.ones(300, np.bool_))
+    assert share(changes, [*DOOR, -1]) > 0.3
+
+
 def test_an_aim_is_kept_until_it_is_asked_for_or_given_up():
     aims = behind_a_door()
     ask(aims, [START] * 300)

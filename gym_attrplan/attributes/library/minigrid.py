@@ -53,8 +53,8 @@ class MiniGridAttributes:
     A few episodes are sampled to find the contents of the grid. They determine the attributes:
 
     - ``carrying``: ``nothing``, or the type of the carried object; with its colour if objects of
-      one episode differ only in colour. Of several keys whose colours vary between episodes,
-      ``key`` fits a locked door, and ``other key`` does not.
+      one episode differ only in colour. Where doors are locked and the colours of several keys
+      vary between episodes, ``key`` fits a locked door, and ``other key`` does not.
     - ``door``: ``locked``, ``closed`` or ``open``, if there is one; ``red door`` and so on if every
       episode has the same colours; else ``locked_doors``, the number of locked doors.
     - ``room``: ``goal`` for the room of the goal, ``1 away`` for one doorway from there, and so on,
@@ -89,7 +89,8 @@ class MiniGridAttributes:
         things = [things_in(one.grid.grid) for one in envs]
         every = [thing for episode in things for thing in episode]
         light = [thing for thing in every if thing.can_pickup()]
-        self._colors = _colors_by_kind(things)
+        self._has_locks = any(getattr(thing, "is_locked", False) for thing in every)
+        self._colors = _colors_by_kind(things, together=not self._has_locks)
         scenes = [Scene(one, from_lock=True) for one in envs]
         self.from_lock = all(scene.plan.first == "locked" for scene in scenes)
         if not self.from_lock:
@@ -136,7 +137,7 @@ class MiniGridAttributes:
     def _carrying(self, things: list[Any]) -> Named:
         if not things:
             return {}
-        if self._colors.get("key") != COLORS:
+        if not self._has_locks or self._colors.get("key") != COLORS:
             words = self._words(things)
             return {"carrying": (words, ThingAt("carried", words, frozenset(self._colors)))}
         words = [*self._words(things, plain=["key"]), OTHER_KEY]
@@ -169,18 +170,27 @@ def things_in(cells: Iterable[Any]) -> list[Any]:
     return things
 
 
-def _colors_by_kind(episodes: list[list[Any]]) -> dict[str, tuple[str, ...]]:
+def _colors_by_kind(episodes: list[list[Any]], *, together: bool) -> dict[str, tuple[str, ...]]:
     """Return the colours that name things of a kind, if one episode has several of them.
 
     These are the kind's colours if they are the same in every episode, and else all colours.
+
+    Args:
+        episodes: The things of each sampled episode.
+        together: Whether one such kind makes all kinds whose colours vary have coloured names.
     """
     colors = {}
+    varying = set()
     for kind in sorted({thing.type for things in episodes for thing in things}):
         seen = {
             frozenset(thing.color for thing in things if thing.type == kind) for things in episodes
         }
         if max(map(len, seen)) > 1:
             colors[kind] = tuple(sorted(seen.pop())) if len(seen) == 1 else COLORS
+        elif len(seen - {frozenset()}) > 1:
+            varying.add(kind)
+    if together and COLORS in colors.values():
+        colors |= dict.fromkeys(sorted(varying), COLORS)
     return colors
 
 

@@ -148,6 +148,15 @@ def test_of_keys_in_changing_colours_one_that_fits_a_locked_door_is_told_from_th
         assert after(env, RIGHT, PICK_UP)["carrying"] == "other key"
 
 
+@pytest.mark.parametrize("name", ["Fetch-8x8-N3", "GoToObject-8x8-N2", "PutNear-6x6-N2"])
+def test_without_locked_doors_keys_have_colours_like_other_things(name):
+    env = AttributeWrapper(gym.make(f"MiniGrid-{name}-v0"))
+    for part in ("carrying", "facing"):
+        words = env.attribute_space.words[part]
+        assert {"red key", "red ball"} <= set(words)
+        assert not {"key", "other key"} & set(words)
+
+
 def test_a_batch_tells_keys_that_fit_a_locked_door_as_one_environment_does():
     things = [None, Key("red"), Key("blue"), Ball("red"), Door("red", is_locked=True), Door("red")]
     batch = SimpleNamespace(

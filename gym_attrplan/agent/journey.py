@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gym_attrplan.agent.trail import Trail
 from gym_attrplan.attributes import GoalSet
-from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory
 
 BoolArray = npt.NDArray[np.bool_]
@@ -35,6 +35,7 @@ class Journey:
         trail: The previous descriptions.
         memory: Extra costs within the episodes.
         tries: Counts of the actions tried within the episodes.
+        given_up: Environment → goals of the episode that others replaced before they held.
         n_pushes: Number of steps in which some action was sampled, after a failure or when lost.
         n_choices: Number of choices of the forward model: the seed of its candidates.
         asked: The goal set that ``goals`` were chosen from; None for the goals of the
@@ -56,6 +57,7 @@ class Journey:
     actions: npt.NDArray[Any] | None = None
     next_best: dict[int, IntArray] = field(default_factory=dict, repr=False)
     courses: dict[int, IntArray] = field(default_factory=dict, repr=False)
+    given_up: dict[int, set[bytes]] = field(default_factory=dict, repr=False)
     n_pushes: int = 0
     n_choices: int = 0
     asked: GoalSet | None = None
@@ -90,11 +92,28 @@ class Journey:
         if new_goal.any():
             rows = np.flatnonzero(new_goal)
             journey.memory.reset(rows)
-            journey.tries.reset(rows)
+            fresh = []
             for row in rows.tolist():
                 journey.next_best.pop(row, None)
                 journey.courses.pop(row, None)
+                if new_episode[row]:
+                    journey.given_up.pop(row, None)
+                if new_episode[row] or journey._gets_on(row, achieved, goals):
+                    fresh.append(row)
+            journey.tries.reset(fresh)
         return journey, new_goal
+
+    def _gets_on(self, row: int, achieved: IntArray, goals: IntArray) -> bool:
+        """Return whether the last goal holds, and the new one was not given up before.
+
+        Otherwise a sequence of goals may go in circles, and the actions tried still count.
+        """
+        given_up, last = self.given_up.setdefault(row, set()), self.goals[row]
+        if (last != FREE).any() and ((achieved[row] == last) | (last == FREE)).all():
+            given_up.discard(last.tobytes())
+            return goals[row].tobytes() not in given_up
+        given_up.add(last.tobytes())
+        return False
 
     def begin_hops(self, rows: npt.NDArray[np.int64], starts: IntArray, goals: IntArray) -> None:
         """Begin a hop in each of the rows."""

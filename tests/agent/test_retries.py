@@ -120,3 +120,23 @@ def test_a_change_that_is_asked_for_the_first_time_is_not_pushed(pusher):
     actions = searching_actions(pusher, seen, journey, envs, draw=True)
     assert (actions[0] == most_probable[0]).all()
     assert (actions[1] != most_probable[1]).all()
+
+
+def test_what_failed_is_remembered_until_the_goals_get_on():
+    """A sequence of goals may go in circles: each is met on the way, but not the last."""
+    journey = None
+    for reached, goal, new_episode, n_earlier in [
+        (7, 0, True, 0),
+        (0, 1, False, 0),  # the first goal holds, and the second is new
+        (7, 0, False, 1),  # the second was given up
+        (0, 1, False, 2),  # it comes back
+        (1, 2, False, 0),  # it holds at last
+        (7, 3, False, 1),
+        (7, 3, True, 0),
+        (3, 2, False, 0),  # given up in the last episode
+    ]:
+        now, wanted = np.array([[reached]], np.int8), np.array([[goal]], np.int8)
+        journey, _ = Journey.resume(journey, now, wanted, np.array([new_episode]), 1.0)
+        journey.goals[:] = wanted
+        assert journey.tries.failures([0], [5], [0]).tolist() == [n_earlier]
+        journey.tries.fail([0], [5], [0])

@@ -14,12 +14,11 @@ from gym_attrplan.attributes.library.babyai_missions import read_mission
 from gym_attrplan.attributes.library.babyai_readers import (
     NOTHING,
     LockedDoor,
-    Look,
     LookAt,
     LookBeside,
 )
-from gym_attrplan.attributes.library.minigrid import COLORS, Named, rooms_of, things_in
-from gym_attrplan.attributes.library.minigrid_readers import Scene
+from gym_attrplan.attributes.library.minigrid import COLORS, Named, rooms_of
+from gym_attrplan.attributes.library.minigrid_readers import Scene, possible_values, things_in
 from gym_attrplan.attributes.space import AttributeSpace
 from gym_attrplan.error import InvalidAttributes
 
@@ -86,23 +85,8 @@ class BabyAIAttributes:
 
     def possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
         """Return ``(n_attributes, n_values)`` the values that the things in the room allow."""
-        raw, scene = env.unwrapped, self._scene_of(env)
-        (column, row), width = raw.agent_pos, raw.grid.width
-        here = scene.rooms[row][column]
-        around, elsewhere = [None, raw.carrying], [None]
-        for i, thing in enumerate(raw.grid.grid):
-            if thing is not None and thing.type != "wall":
-                y, x = divmod(i, width)
-                is_near = here in (scene.rooms[y][x], scene.before[y][x])
-                states = [state for one in things_in([thing]) for state in _states(one)]
-                (around if is_near else elsewhere).extend(states)
-        possible = np.ones((len(self.readers), int(self.attribute_space.sizes.max())), np.bool_)
-        for i, reader in enumerate(self.readers):
-            if isinstance(reader, Look):
-                things = around if reader.is_local else around + elsewhere
-                possible[i] = False
-                possible[i, [reader.value(thing) for thing in things]] = True
-        return possible
+        n_values = int(self.attribute_space.sizes.max())
+        return possible_values(self.readers, n_values, env.unwrapped, self._scene_of(env))
 
     def _scene_of(self, env: Any) -> Scene:
         """Return the scene; walls and doors keep their places in an episode."""
@@ -121,15 +105,6 @@ def _sample_envs(env: Any) -> list[Any]:
             sample.reset(seed=seed)
         envs.append(sample)
     return envs
-
-
-def _states(thing: Any) -> list[Any]:
-    """Return a thing, and a door also as it is when it was toggled."""
-    if thing.type != "door":
-        return [thing]
-    other = copy.copy(thing)
-    other.is_open, other.is_locked = not thing.is_open, False
-    return [copy.copy(thing), other]
 
 
 def _verbs(mission: str) -> set[str]:

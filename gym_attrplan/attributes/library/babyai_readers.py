@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gym_attrplan.attributes.library.minigrid_readers import Array, Batch, Scene
+from gym_attrplan.attributes.library.minigrid_readers import Array, Batch, Look, Scene
 
 NOTHING = "nothing"
 _PLACES = ("front", "carried")
@@ -17,24 +16,6 @@ _PLACES = ("front", "carried")
 def look(thing: Any) -> str:
     """Return colour and type of a thing, as missions name it."""
     return f"{thing.color} {thing.type}"
-
-
-class Look(ABC):
-    """Base class of readers whose value is the look of a thing, as a number.
-
-    Args:
-        names: A name for each value; the first is for nothing.
-    """
-
-    is_local = True
-    """Whether only the things in the agent's room matter."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._values = {name: value for value, name in enumerate(names)}
-
-    @abstractmethod
-    def value(self, thing: Any) -> int:
-        """Return the value if this is the thing; None is nothing."""
 
 
 class LookAt(Look):

@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gym_attrplan.attributes.library.minigrid_readers import (
     OTHER_KEY,
     Carried,
@@ -16,6 +19,8 @@ from gym_attrplan.attributes.library.minigrid_readers import (
     Room,
     Scene,
     ThingAt,
+    possible_values,
+    things_in,
 )
 from gym_attrplan.attributes.space import AttributeSpace
 from gym_attrplan.error import InvalidAttributes
@@ -66,6 +71,9 @@ class MiniGridAttributes:
     - ``facing``: the object ahead of the agent; by default only in environments with neither
       ``door`` nor ``at_goal``.
 
+    If nothing is ever locked and objects change their colours between episodes, ``possible(env)``
+    says which values the things in the agent's room allow.
+
     Args:
         env: A MiniGrid environment, wrapped or not; it is not changed.
         parts: The attributes to use, if the environment has them; None chooses by itself.
@@ -112,13 +120,25 @@ class MiniGridAttributes:
         self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
         self.readers = [reader for _, reader in table.values()]
         self._scene = scenes[-1]
+        if not self._has_locks and COLORS in self._colors.values():
+            self.possible = self._possible  # each episode has other things
 
     def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
         """Return the current values of all attributes."""
+        raw, scene = env.unwrapped, self._scene_of(env)
+        return [reader.one(raw, scene) for reader in self.readers]
+
+    def _possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
+        """Return ``(n_attributes, n_values)`` the values that the things in the room allow."""
+        n_values = int(self.attribute_space.sizes.max())
+        return possible_values(self.readers, n_values, env.unwrapped, self._scene_of(env))
+
+    def _scene_of(self, env: Any) -> Scene:
+        """Return the scene; walls and doors keep their places in an episode."""
         raw = env.unwrapped
-        if self._scene.grid is not raw.grid:  # walls and doors keep their places in an episode
+        if self._scene.grid is not raw.grid:
             self._scene = Scene(raw, from_lock=self.from_lock)
-        return [reader.one(raw, self._scene) for reader in self.readers]
+        return self._scene
 
     def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
         if parts is None:
@@ -157,17 +177,6 @@ def _sample_envs(env: Any) -> list[Any]:
         sample.reset(seed=seed)
         envs.append(sample)
     return envs
-
-
-def things_in(cells: Iterable[Any]) -> list[Any]:
-    """Return the things that the agent can act on, in the open or in a box."""
-    things = []
-    for cell in cells:
-        while cell is not None:
-            if cell.can_pickup() or cell.type == "door":
-                things.append(cell)
-            cell = cell.contains
-    return things
 
 
 def _colors_by_kind(episodes: list[list[Any]], *, together: bool) -> dict[str, tuple[str, ...]]:

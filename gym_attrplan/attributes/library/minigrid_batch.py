@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gym_attrplan.attributes.library import family_of
-from gym_attrplan.attributes.library.babyai_readers import Look
 from gym_attrplan.attributes.library.floor_plan import FloorPlan
-from gym_attrplan.attributes.library.minigrid_readers import only_place
+from gym_attrplan.attributes.library.minigrid_readers import Look, only_place
 
 Array = npt.NDArray[Any]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +52,17 @@ def only_place(where: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
     return (int(columns[0]), int(rows[0])) if len(rows) == 1 else None
 
 
+def things_in(cells: Iterable[Any]) -> list[Any]:
+    """Return the things that the agent can act on, in the open or in a box."""
+    things = []
+    for cell in cells:
+        while cell is not None:
+            if cell.can_pickup() or cell.type == "door":
+                things.append(cell)
+            cell = cell.contains
+    return things
+
+
 class Batch(Protocol):
     """Protocol of a batch for readers; things are numbers of its catalogue."""
 
@@ -80,7 +93,25 @@ class Reader(Protocol):
         """Return ``(n,)`` values in all environments of a batch."""
 
 
-class ThingAt:
+class Look(ABC):
+    """Base class of readers whose value is the look of a thing, as a number.
+
+    Args:
+        names: A name for each value; the first is for nothing.
+    """
+
+    is_local = True
+    """Whether only the things in the agent's room matter."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._values = {name: value for value, name in enumerate(names)}
+
+    @abstractmethod
+    def value(self, thing: Any) -> int:
+        """Return the value if this is the thing; None is nothing."""
+
+
+class ThingAt(Look):
     """Name of a thing in one place, as a number; 0 for nothing and for things without a name.
 
     Args:
@@ -90,23 +121,25 @@ class ThingAt:
     """
 
     def __init__(self, place: str, names: Sequence[str], colored: frozenset[str]) -> None:
+        super().__init__(names)
         self._place = place
-        self._values = {name: value for value, name in enumerate(names)}
         self._colored = colored
+        self.is_local = place != "below"
 
     def one(self, env: Any, scene: Scene, /) -> int:
         """Return the value in one environment."""
         if self._place == "carried":
-            return self._value(env.carrying)
+            return self.value(env.carrying)
         place = env.front_pos if self._place == "front" else env.agent_pos
-        return self._value(scene.grid.get(*place))
+        return self.value(scene.grid.get(*place))
 
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
-        values: Array = batch.ask(self._value)[getattr(batch, self._place)]
+        values: Array = batch.ask(self.value)[getattr(batch, self._place)]
         return values
 
-    def _value(self, thing: Any) -> int:
+    def value(self, thing: Any) -> int:
+        """Return the value if this thing is in the place."""
         if thing is None:
             return 0
         kind = thing.type
@@ -225,3 +258,41 @@ class Room:
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
         return np.minimum(self._last, batch.rooms)
+
+
+def possible_values(
+    readers: Sequence[Reader], n_values: int, env: Any, scene: Scene
+) -> npt.NDArray[np.bool_]:
+    """Return ``(n_readers, n_values)`` the values that the things in the agent's room allow.
+
+    Args:
+        readers: The readers; other values than looks of things are always possible.
+        n_values: Maximum number of values.
+        env: MiniGrid's environment.
+        scene: The parts of it that stay in place.
+    """
+    (column, row), width = env.agent_pos, env.grid.width
+    here = scene.rooms[row][column]
+    around, elsewhere = [None, env.carrying], [None]
+    for i, thing in enumerate(env.grid.grid):
+        if thing is not None and thing.type != "wall":
+            y, x = divmod(i, width)
+            is_near = here in (scene.rooms[y][x], scene.before[y][x])
+            states = [state for one in things_in([thing]) for state in _states(one)]
+            (around if is_near else elsewhere).extend([thing, *states])
+    possible = np.ones((len(readers), n_values), np.bool_)
+    for i, reader in enumerate(readers):
+        if isinstance(reader, Look):
+            things = around if reader.is_local else around + elsewhere
+            possible[i] = False
+            possible[i, [reader.value(thing) for thing in things]] = True
+    return possible
+
+
+def _states(thing: Any) -> list[Any]:
+    """Return a thing, and a door also as it is when it was toggled."""
+    if thing.type != "door":
+        return [thing]
+    other = copy.copy(thing)
+    other.is_open, other.is_locked = not thing.is_open, False
+    return [copy.copy(thing), other]

@@ -16,6 +16,7 @@ from minigrid.minigrid_env import MiniGridEnv
 from gym_attrplan import AttributeWrapper
 from gym_attrplan.attributes.library.minigrid import MiniGridAttributes
 from gym_attrplan.attributes.library.minigrid_readers import Carried
+from gym_attrplan.envs.minigrid import minigrid_vec
 from gym_attrplan.error import InvalidAttributes
 
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE = range(6)
@@ -155,6 +156,52 @@ def test_without_locked_doors_keys_have_colours_like_other_things(name):
         words = env.attribute_space.words[part]
         assert {"red key", "red ball"} <= set(words)
         assert not {"key", "other key"} & set(words)
+
+
+@pytest.mark.parametrize("name", ["Fetch-8x8-N3", "GoToObject-6x6-N2"])
+def test_where_episodes_differ_in_their_things_it_says_which_are_there(name):
+    env_id, n = f"MiniGrid-{name}-v0", 4
+    envs = minigrid_vec(env_id, n)
+    envs.reset(seed=0)
+    assert envs.knows_possible_values
+    for i, possible in enumerate(envs.possible_values()):
+        env = AttributeWrapper(gym.make(env_id))
+        env.reset(seed=i)
+        np.testing.assert_array_equal(env.possible_values(), possible)
+        things = [thing for thing in env.unwrapped.grid.grid if thing and thing.type != "wall"]
+        words = np.array(env.attribute_space.words["carrying"])
+        there = {"nothing", *(f"{thing.color} {thing.type}" for thing in things)}
+        assert set(words[possible[0]]) == there
+
+
+class TwoBalls(MiniGridEnv):
+    """A ball ahead of the agent and one in a corner, in changing colours, and a goal square."""
+
+    def __init__(self):
+        super().__init__(MissionSpace(mission_func=lambda: "play"), grid_size=6, max_steps=100)
+
+    def _gen_grid(self, width, height):
+        self.grid = Grid(width, height)
+        self.grid.wall_rect(0, 0, width, height)
+        self.colors = self._rand_subset(["blue", "green", "red", "grey"], 2)
+        self.put_obj(Ball(self.colors[0]), 2, 1)
+        self.put_obj(Ball(self.colors[1]), 4, 4)
+        self.put_obj(Goal(), 4, 1)
+        self.agent_pos, self.agent_dir = (1, 1), 0
+        self.mission = "play"
+
+
+def test_a_goal_square_and_what_is_in_hand_are_possible_too():
+    env = AttributeWrapper(TwoBalls())
+    assert list(env.attribute_space) == ["carrying", "at_goal"]
+    env.reset(seed=0)
+    words = np.array(env.attribute_space.words["carrying"])
+    there = {"nothing", *(f"{color} ball" for color in env.unwrapped.colors)}
+    for _ in range(2):
+        carrying, at_goal = env.possible_values()
+        assert set(words[carrying]) == there
+        assert at_goal[:2].all()
+        env.step(PICK_UP)
 
 
 def test_a_batch_tells_keys_that_fit_a_locked_door_as_one_environment_does():

@@ -55,7 +55,8 @@ class Aims:
     locked door, is rarely practised where hops lead by chance. So some environments aim at a
     change, drawn by its squared need: their hops follow a plan to a description that it was seen
     to follow from, and then ask for it. An aim is given up when a hop fails. Like other plans,
-    these leave out attributes that only divide the attempts.
+    these leave out attributes that only divide the attempts. Where most descriptions are new, most
+    hops have no aim: an aim asks for a change from nearby only, and long hops need practice too.
 
     Args:
         outcomes: The outcomes of earlier hops.
@@ -115,12 +116,13 @@ class Aims:
         starts = where & (self._aims[rows] == _NONE)
         starts &= self._rng.random(len(rows)) < self._settings.aim_share
         self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum(), p=self._shares)
+        known = self._outcomes.index.find(descriptions) >= 0
         aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
         aims = self._aims[rows[aiming]]
         self._aims[rows[aiming]] = _NONE
         for aim in np.intersect1d(aims, list(self._ways)).tolist():
             ways, mine = self._ways[aim], aiming[aims == aim]
-            here = ways.find(descriptions[mine])
+            here = np.where(known[mine], ways.find(descriptions[mine]), _NONE)
             mine, here = mine[here >= 0], here[here >= 0]
             asked = changes[mine]
             asked[ways.there[here]] = self._single(aim)

@@ -67,8 +67,11 @@ def test_an_attribute_that_does_not_matter_hides_no_way():
     rng = np.random.default_rng(0)
     aims = Aims(outcomes, counts, PracticeSettings(aim_share=1.0), 300, rng)
     changes = np.tile(np.array([*NO_KEY, -1], space.dtype), (300, 1))
-    never_seen = np.tile(np.array([*WITH_KEY, 59], space.dtype), (300, 1))
-    aims.direct(np.arange(300), never_seen, changes, where=np.ones(300, np.bool_))
+    new = np.tile(np.array([*WITH_KEY, 59], space.dtype), (300, 1))
+    aims.direct(np.arange(300), new, changes, where=np.ones(300, np.bool_))
+    assert share(changes, [*NO_KEY, -1]) == 1.0  # no hop has begun or ended there
+    outcomes.record([[*START, 58]], [[*KEY, -1]], new[:1], made=True, n_steps=5)
+    aims.direct(np.arange(300), new, changes, where=np.ones(300, np.bool_))
     assert share(changes, [*DOOR, -1]) > 0.3
 
 

@@ -98,20 +98,20 @@ class Journey:
                 journey.courses.pop(row, None)
                 if new_episode[row]:
                     journey.given_up.pop(row, None)
-                if new_episode[row] or journey._gets_on(row, achieved, goals):
+                if new_episode[row] or journey._leave_goal(row, achieved[row], goals[row]):
                     fresh.append(row)
             journey.tries.reset(fresh)
         return journey, new_goal
 
-    def _gets_on(self, row: int, achieved: IntArray, goals: IntArray) -> bool:
-        """Return whether the last goal holds, and the new one was not given up before.
+    def _leave_goal(self, row: int, achieved: IntArray, new: IntArray) -> bool:
+        """Leave a goal for a new one; return whether it holds and the new one was not given up.
 
         Otherwise a sequence of goals may go in circles, and the actions tried still count.
         """
         given_up, last = self.given_up.setdefault(row, set()), self.goals[row]
-        if (last != FREE).any() and ((achieved[row] == last) | (last == FREE)).all():
+        if ((achieved == last) | (last == FREE)).all():
             given_up.discard(last.tobytes())
-            return goals[row].tobytes() not in given_up
+            return new.tobytes() not in given_up
         given_up.add(last.tobytes())
         return False
 

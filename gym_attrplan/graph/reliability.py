@@ -63,7 +63,8 @@ class Reliability:
     def _logistic(self, probs: FloatArray) -> FloatArray:
         """Return ``(n,)`` probabilities on the logistic curve that fits all bins best."""
         attempts, said, came_true = self.counts
-        inputs = _log_odds(said / np.maximum(attempts, _CERTAIN))
+        means = np.divide(said, attempts, out=np.zeros(N_BINS), where=attempts > 0)
+        inputs = _log_odds(means)
         identity = np.array([0.0, 1.0])
 
         def loss(curve: FloatArray) -> tuple[float, FloatArray]:

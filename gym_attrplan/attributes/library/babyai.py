@@ -7,9 +7,6 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from gym_attrplan.attributes.library.babyai_missions import read_mission
 from gym_attrplan.attributes.library.babyai_readers import (
     NOTHING,
@@ -17,9 +14,9 @@ from gym_attrplan.attributes.library.babyai_readers import (
     LookAt,
     LookBeside,
 )
-from gym_attrplan.attributes.library.minigrid import COLORS, Named, rooms_of
-from gym_attrplan.attributes.library.minigrid_readers import Scene, possible_values, things_in
-from gym_attrplan.attributes.space import AttributeSpace
+from gym_attrplan.attributes.library.grid_attributes import GridAttributes, Named, things_in
+from gym_attrplan.attributes.library.minigrid import COLORS, rooms_of
+from gym_attrplan.attributes.library.minigrid_readers import Scene
 from gym_attrplan.error import InvalidAttributes
 
 PARTS = ("facing", "carrying", "beside", "locked", "room")
@@ -28,7 +25,7 @@ _N_SAMPLES = 32
 """Number of episodes sampled to find the kinds of missions and things of a level."""
 
 
-class BabyAIAttributes:
+class BabyAIAttributes(GridAttributes):
     """Attributes of one of BabyAI's levels, read from its grid; no mission changes them.
 
     A few episodes are sampled. What their missions ask for determines the attributes:
@@ -59,8 +56,6 @@ class BabyAIAttributes:
         ('open red door', 'open yellow door')
     """
 
-    from_lock = False  # goals name rooms, so each has a letter of its own
-
     def __init__(self, env: Any, parts: Sequence[str] | None = None) -> None:
         unknown = set(parts or ()) - set(PARTS)
         if unknown:
@@ -74,26 +69,8 @@ class BabyAIAttributes:
         table = {part: found[part] for part in chosen if part in found}
         if not table:
             raise InvalidAttributes(f"{env} has none of the parts {list(chosen)}.")
-        self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
-        self.readers = [reader for _, reader in table.values()]
-        self._scene = scenes[-1]
-
-    def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """Return the current values of all attributes."""
-        raw, scene = env.unwrapped, self._scene_of(env)
-        return [reader.one(raw, scene) for reader in self.readers]
-
-    def possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
-        """Return ``(n_attributes, n_values)`` the values that the things in the room allow."""
-        n_values = int(self.attribute_space.sizes.max())
-        return possible_values(self.readers, n_values, env.unwrapped, self._scene_of(env))
-
-    def _scene_of(self, env: Any) -> Scene:
-        """Return the scene; walls and doors keep their places in an episode."""
-        raw = env.unwrapped
-        if self._scene.grid is not raw.grid:
-            self._scene = Scene(raw)
-        return self._scene
+        # Goals name rooms, so each has a letter of its own.
+        super().__init__(table, scenes[-1], from_lock=False, changing=True)
 
 
 def _sample_envs(env: Any) -> list[Any]:

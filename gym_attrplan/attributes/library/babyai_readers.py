@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gym_attrplan.attributes.library.minigrid_readers import Array, Batch, Look, Scene
+from gym_attrplan.attributes.library.minigrid_readers import Array, Batch, Look, Scene, ThingAt
 
 NOTHING = "nothing"
-_PLACES = ("front", "carried")
 
 
 def look(thing: Any) -> str:
@@ -18,7 +17,7 @@ def look(thing: Any) -> str:
     return f"{thing.color} {thing.type}"
 
 
-class LookAt(Look):
+class LookAt(ThingAt):
     """Look of the thing ahead or in hand, as a number; 0 for nothing and for things without a name.
 
     An open door is ``open red door`` if there is such a name, else ``red door``.
@@ -29,20 +28,7 @@ class LookAt(Look):
     """
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
-        super().__init__(names)
-        assert place in _PLACES
-        self._place = place
-
-    def one(self, env: Any, scene: Scene, /) -> int:
-        """Return the value in one environment."""
-        if self._place == "carried":
-            return self.value(env.carrying)
-        return self.value(scene.grid.get(*env.front_pos))
-
-    def many(self, batch: Batch, /) -> Array:
-        """Return ``(n,)`` values in a batch."""
-        values: Array = batch.ask(self.value)[getattr(batch, self._place)]
-        return values
+        super().__init__(place, names, frozenset())
 
     def value(self, thing: Any) -> int:
         """Return the value if this thing is in the place."""

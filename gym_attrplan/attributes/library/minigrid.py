@@ -7,22 +7,16 @@ from collections.abc import Collection, Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from gym_attrplan.attributes.library.grid_attributes import GridAttributes, Named, things_in
 from gym_attrplan.attributes.library.minigrid_readers import (
     OTHER_KEY,
     Carried,
     DoorState,
     LockedDoors,
-    Reader,
     Room,
     Scene,
     ThingAt,
-    possible_values,
-    things_in,
 )
-from gym_attrplan.attributes.space import AttributeSpace
 from gym_attrplan.error import InvalidAttributes
 
 COLORS = ("blue", "green", "grey", "purple", "red", "yellow")
@@ -37,8 +31,6 @@ _PICK_UP = 3
 _MAX_NAMED_DOORS = 3
 """Maximum number of doors with an attribute each: more would multiply the descriptions."""
 
-Named = dict[str, tuple[int | list[str], Reader]]
-
 
 def symbol_names() -> dict[str, tuple[dict[int, str], ...]]:
     """Return the words of MiniGrid's symbols: objects, colours and doors in view, and directions.
@@ -52,7 +44,7 @@ def symbol_names() -> dict[str, tuple[dict[int, str], ...]]:
     return {"image": (IDX_TO_OBJECT, IDX_TO_COLOR, doors), "direction": (directions,)}
 
 
-class MiniGridAttributes:
+class MiniGridAttributes(GridAttributes):
     """Attributes of a MiniGrid environment, read from its grid; for every id.
 
     A few episodes are sampled to find the contents of the grid. They determine the attributes:
@@ -100,8 +92,8 @@ class MiniGridAttributes:
         self._has_locks = any(getattr(thing, "is_locked", False) for thing in every)
         self._colors = _colors_by_kind(things, together=not self._has_locks)
         scenes = [Scene(one, from_lock=True) for one in envs]
-        self.from_lock = all(scene.plan.first == "locked" for scene in scenes)
-        if not self.from_lock:
+        from_lock = all(scene.plan.first == "locked" for scene in scenes)
+        if not from_lock:
             scenes = [Scene(one) for one in envs]
         can_carry = env.unwrapped.action_space.n > _PICK_UP
         found: dict[str, Named] = {
@@ -117,28 +109,8 @@ class MiniGridAttributes:
                 f"{env} has none of the parts {list(parts or PARTS)}: give AttributeWrapper a "
                 "space and a function of your own."
             )
-        self.attribute_space = AttributeSpace({name: size for name, (size, _) in table.items()})
-        self.readers = [reader for _, reader in table.values()]
-        self._scene = scenes[-1]
-        if not self._has_locks and COLORS in self._colors.values():
-            self.possible = self._possible  # each episode has other things
-
-    def __call__(self, env: Any, observation: Any = None, /) -> list[int]:
-        """Return the current values of all attributes."""
-        raw, scene = env.unwrapped, self._scene_of(env)
-        return [reader.one(raw, scene) for reader in self.readers]
-
-    def _possible(self, env: Any, /) -> npt.NDArray[np.bool_]:
-        """Return ``(n_attributes, n_values)`` the values that the things in the room allow."""
-        n_values = int(self.attribute_space.sizes.max())
-        return possible_values(self.readers, n_values, env.unwrapped, self._scene_of(env))
-
-    def _scene_of(self, env: Any) -> Scene:
-        """Return the scene; walls and doors keep their places in an episode."""
-        raw = env.unwrapped
-        if self._scene.grid is not raw.grid:
-            self._scene = Scene(raw, from_lock=self.from_lock)
-        return self._scene
+        changing = not self._has_locks and COLORS in self._colors.values()
+        super().__init__(table, scenes[-1], from_lock=from_lock, changing=changing)
 
     def _chosen(self, found: dict[str, Any], parts: Sequence[str] | None) -> list[Any]:
         if parts is None:

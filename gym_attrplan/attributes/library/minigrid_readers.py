@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,17 +49,6 @@ def only_place(where: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
     """Return column and row of the only marked cell; None if there are none or several."""
     rows, columns = np.nonzero(where)
     return (int(columns[0]), int(rows[0])) if len(rows) == 1 else None
-
-
-def things_in(cells: Iterable[Any]) -> list[Any]:
-    """Return the things that the agent can act on, in the open or in a box."""
-    things = []
-    for cell in cells:
-        while cell is not None:
-            if cell.can_pickup() or cell.type == "door":
-                things.append(cell)
-            cell = cell.contains
-    return things
 
 
 class Batch(Protocol):
@@ -258,41 +246,3 @@ class Room:
     def many(self, batch: Batch, /) -> Array:
         """Return ``(n,)`` values in a batch."""
         return np.minimum(self._last, batch.rooms)
-
-
-def possible_values(
-    readers: Sequence[Reader], n_values: int, env: Any, scene: Scene
-) -> npt.NDArray[np.bool_]:
-    """Return ``(n_readers, n_values)`` the values that the things in the agent's room allow.
-
-    Args:
-        readers: The readers; other values than looks of things are always possible.
-        n_values: Maximum number of values.
-        env: MiniGrid's environment.
-        scene: The parts of it that stay in place.
-    """
-    (column, row), width = env.agent_pos, env.grid.width
-    here = scene.rooms[row][column]
-    around, elsewhere = [None, env.carrying], [None]
-    for i, thing in enumerate(env.grid.grid):
-        if thing is not None and thing.type != "wall":
-            y, x = divmod(i, width)
-            is_near = here in (scene.rooms[y][x], scene.before[y][x])
-            states = [state for one in things_in([thing]) for state in _states(one)]
-            (around if is_near else elsewhere).extend([thing, *states])
-    possible = np.ones((len(readers), n_values), np.bool_)
-    for i, reader in enumerate(readers):
-        if isinstance(reader, Look):
-            things = around if reader.is_local else around + elsewhere
-            possible[i] = False
-            possible[i, [reader.value(thing) for thing in things]] = True
-    return possible
-
-
-def _states(thing: Any) -> list[Any]:
-    """Return a thing, and a door also as it is when it was toggled."""
-    if thing.type != "door":
-        return [thing]
-    other = copy.copy(thing)
-    other.is_open, other.is_locked = not thing.is_open, False
-    return [copy.copy(thing), other]

@@ -55,8 +55,9 @@ class Aims:
     locked door, is rarely practised where hops lead by chance. So some environments aim at a
     change, drawn by its squared need: their hops follow a plan to a description that it was seen
     to follow from, and then ask for it. An aim is given up when a hop fails. Like other plans,
-    these leave out attributes that only divide the attempts. Where most descriptions are new, most
-    hops have no aim: an aim asks for a change from nearby only, and long hops need practice too.
+    these leave out attributes that only divide the attempts. An aim asks for a change from nearby
+    only, and long hops need practice too. So a change gets fewer aims, the more often it is made
+    wherever it is asked for.
 
     Args:
         outcomes: The outcomes of earlier hops.
@@ -113,16 +114,16 @@ class Aims:
             self._refresh()
         if not len(self._wanted):
             return
-        starts = where & (self._aims[rows] == _NONE)
-        starts &= self._rng.random(len(rows)) < self._settings.aim_share
-        self._aims[rows[starts]] = self._rng.choice(self._wanted, starts.sum(), p=self._shares)
-        known = self._outcomes.index.find(descriptions) >= 0
+        free = np.flatnonzero(where & (self._aims[rows] == _NONE))
+        drawn = self._rng.choice(len(self._wanted), len(free), p=self._shares)
+        begins = self._rng.random(len(free)) < self._settings.aim_share * self._failing[drawn]
+        self._aims[rows[free[begins]]] = self._wanted[drawn[begins]]
         aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
         aims = self._aims[rows[aiming]]
         self._aims[rows[aiming]] = _NONE
         for aim in np.intersect1d(aims, list(self._ways)).tolist():
             ways, mine = self._ways[aim], aiming[aims == aim]
-            here = np.where(known[mine], ways.find(descriptions[mine]), _NONE)
+            here = ways.find(descriptions[mine])
             mine, here = mine[here >= 0], here[here >= 0]
             asked = changes[mine]
             asked[ways.there[here]] = self._single(aim)
@@ -158,6 +159,9 @@ class Aims:
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
         chosen = self._rng.choice(len(every), n_aims, replace=False, p=weights / weights.sum())
         self._wanted, self._shares = every[chosen], weights[chosen] / weights[chosen].sum()
+        singles = outcomes.singles(*np.divmod(self._wanted, self._n_values))
+        tried, made = outcomes.attempts_at(singles)
+        self._failing = 1.0 - made / (tried + 1.0)
         planners: dict[tuple[int, ...], ChangePlanner] = {}
         for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
             mine = aims == aim

@@ -171,7 +171,7 @@ class PracticeVecEnv(HopJudge):
         self.episode_steps = max(self.episode_steps, int(self._ages[cut].max(initial=0)))
         self._ages[over] = 0
         rewards = self.outcomes.pay(self._goals, made=made, over=ended)
-        rewards += self._bonus(ends)
+        rewards += self._bonus(ends) - self.settings.end_cost * (ended & ~made)
         self._returns += rewards
         done = made | over | (self._n_steps >= self._limits)
         observations["desired_goal"] = self._goals.copy()

@@ -24,19 +24,23 @@ class PracticeSettings:
         bonus_scale: Factor on the bonus of a transition in exploration; a hop pays 1.
         familiar: Number of visits from which a transition earns no bonus. Without this, exploration
             would repeat what earns next to nothing, since PPO normalises advantages.
+        end_cost: Cost of a segment that ends the episode without making its change. Before hops
+            succeed, nothing else teaches the agent to keep a pole up or to stay on its feet.
         first_limit: Step limit of hops until their usual length is known.
         limits: Minimum and maximum of that limit afterwards.
         floor: Minimum weight with which a change is drawn, added to p (1 - p) for a change with
             success probability p.
         near: Extra weight, times (1 - p), of a change that was seen to follow from the current
             description: it can be learned, however often it has failed.
-        aim_share: Probability that an environment without an aim gets one when a hop begins.
+        aim_share: Probability that an environment without an aim gets one when a hop begins, times
+            the share of all hops towards the aim's change that fail.
     """
 
     explore_share: float = 0.25
     explore_steps: int = 50
     bonus_scale: float = 0.3
     familiar: int = 100
+    end_cost: float = 0.1
     first_limit: int = 100
     limits: tuple[int, int] = (16, 200)
     floor: float = 0.02
@@ -66,6 +70,7 @@ class PracticeSettings:
             ("explore_steps", 1, np.inf),
             ("bonus_scale", 0.0, np.inf),
             ("familiar", 1, np.inf),
+            ("end_cost", 0.0, 1.0),
             ("first_limit", 1, np.inf),
             ("floor", 0.0, 1.0),
             ("near", 0.0, 1.0),

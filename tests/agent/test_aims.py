@@ -69,10 +69,7 @@ def test_an_attribute_that_does_not_matter_hides_no_way():
     changes = np.tile(np.array([*NO_KEY, -1], space.dtype), (300, 1))
     new = np.tile(np.array([*WITH_KEY, 59], space.dtype), (300, 1))
     aims.direct(np.arange(300), new, changes, where=np.ones(300, np.bool_))
-    assert share(changes, [*NO_KEY, -1]) == 1.0  # no hop has begun or ended there
-    outcomes.record([[*START, 58]], [[*KEY, -1]], new[:1], made=True, n_steps=5)
-    aims.direct(np.arange(300), new, changes, where=np.ones(300, np.bool_))
-    assert share(changes, [*DOOR, -1]) > 0.3
+    assert share(changes, [*DOOR, -1]) > 0.9
 
 
 def test_an_aim_is_kept_until_it_is_asked_for_or_given_up():
@@ -89,6 +86,12 @@ def test_an_aim_is_kept_until_it_is_asked_for_or_given_up():
 def test_as_many_environments_aim_as_the_settings_say(share_of_aims):
     aims = behind_a_door(share_of_aims)
     assert share(ask(aims, [START] * 300), KEY) == pytest.approx(share_of_aims, abs=0.1)
+
+
+def test_a_change_that_is_made_where_it_is_asked_for_gets_few_aims():
+    aims = behind_a_door()
+    aims._outcomes.record([START] * 40, [TREASURE] * 40, [[0, 0, 1]] * 40, made=True, n_steps=90)
+    assert 0.2 < share(ask(aims, [WITH_KEY] * 300), DOOR) < 0.8
 
 
 def test_nothing_is_aimed_at_before_anything_was_seen():

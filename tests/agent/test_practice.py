@@ -78,12 +78,13 @@ def test_a_hop_whose_time_is_up_failed_where_it_stands_and_is_truncated():
     assert env.outcomes.index.vectors(table.end_node).tolist() == [[0, 0, 1]]
 
 
-def test_a_hop_that_the_episode_did_not_survive_pays_nothing_and_nothing_follows():
-    env = practice(explore_share=0.0, ends_at=1)
+def test_a_hop_that_the_episode_did_not_survive_costs_something_and_nothing_follows():
+    env = practice(explore_share=0.0, ends_at=1, end_cost=0.25)
     env.reset()
     ask(env, TWO)
     observations, rewards, dones, infos = env.step(np.array([1]))
-    assert (rewards.tolist(), dones.tolist()) == ([0.0], [True])
+    assert (rewards.tolist(), dones.tolist()) == ([-0.25], [True])
+    assert infos[0]["episode"]["r"] == -0.25
     assert infos[0]["TimeLimit.truncated"] is False
     assert infos[0]["terminal_observation"]["achieved_goal"].tolist() == [0, 0, 1]
     assert observations["achieved_goal"].tolist() == [[0, 0, 0]]
@@ -114,7 +115,7 @@ def test_it_notes_how_long_episodes_are_that_a_time_limit_cuts():
 
 
 def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
-    env = practice(explore_share=1.0, bonus_scale=0.5)
+    env = practice(explore_share=1.0, bonus_scale=0.5, end_cost=0.0)  # its own goal ends an episode
     observations = env.reset()
     paid = []
     for _ in range(9):
@@ -125,8 +126,14 @@ def test_exploring_has_no_goal_and_pays_for_transitions_the_rarer_the_more():
     assert len(env.outcomes) == 0
 
 
+def test_exploring_pays_less_for_a_transition_that_the_episode_did_not_survive():
+    env = practice(explore_share=1.0, ends_at=1, bonus_scale=0.5, end_cost=0.25)
+    env.reset()
+    assert env.step(np.array([1]))[1].tolist() == [0.25]
+
+
 def test_exploring_pays_nothing_for_familiar_transitions():
-    env = practice(explore_share=1.0, bonus_scale=0.5, familiar=2)
+    env = practice(explore_share=1.0, bonus_scale=0.5, familiar=2, end_cost=0.0)
     env.reset()
     paid = [round(float(env.step(np.array([1]))[1][0]), 3) for _ in range(10)]
     assert paid == [0.5] * 8 + [0.0] * 2
@@ -248,6 +255,7 @@ def test_returned_arrays_are_not_touched_again():
         {"explore_share": 1.5},
         {"explore_steps": 0},
         {"bonus_scale": -1.0},
+        {"end_cost": -0.1},
         {"familiar": 0},
         {"limits": (20, 10)},
     ],

@@ -485,7 +485,9 @@ def test_the_readme_counts_the_environments_that_reach_their_bar():
     missed = [label for label in DEFAULTS if label not in reached]
     names = ("FourRooms", "FrozenLake", "Acrobot", "Switches", "Crafting", "BuildOrderLarge")
     assert all(name in label for name, label in zip(names, missed, strict=True))
-    assert f"{', '.join(names[:3])}, switches, crafting and the large build order miss it." in README
+    assert (
+        f"{', '.join(names[:3])}, switches, crafting and the large build order miss it." in README
+    )
 
 
 def test_the_docs_tell_how_fast_the_page_plays():

@@ -19,7 +19,10 @@ BoolArray = npt.NDArray[np.bool_]
 
 _NONE = -1
 _N_AIMS = 8
-"""Number of changes that are aimed at in an epoch."""
+"""Number of changes that are aimed at in an epoch.
+
+A change gets no aim if this share of all hops, one of eight, begins where it can be practised.
+"""
 
 _N_STEPS_SEEN = 50_000
 """Maximum number of transitions that are searched for places to practise."""
@@ -47,6 +50,12 @@ class Ways(NamedTuple):
         """Return ``(n,)`` numbers of descriptions, -1 for those that are not known."""
         return self.outcomes.index.find(zeroed(descriptions, self.left_out)).astype(np.int64)
 
+    def share_begun(self) -> float:
+        """Return the share of all hops that began where the change can be practised."""
+        table = self.outcomes.table()
+        begun = table.attempts[self.there[table.node]].sum()
+        return float(begun / table.attempts.sum())
+
 
 class Aims:
     """Changes to practise, with the way to where they can be practised, hop by hop.
@@ -57,7 +66,7 @@ class Aims:
     to follow from, and then ask for it. An aim is given up when a hop fails. Like other plans,
     these leave out attributes that only divide the attempts. An aim asks for a change from nearby
     only, and long hops need practice too. So a change gets fewer aims, the more often it is made
-    wherever it is asked for.
+    wherever it is asked for, and the more hops begin at those descriptions anyway.
 
     Args:
         outcomes: The outcomes of earlier hops.
@@ -116,7 +125,7 @@ class Aims:
             return
         free = np.flatnonzero(where & (self._aims[rows] == _NONE))
         drawn = self._rng.choice(len(self._wanted), len(free), p=self._shares)
-        begins = self._rng.random(len(free)) < self._settings.aim_share * self._failing[drawn]
+        begins = self._rng.random(len(free)) < self._settings.aim_share * self._lacks[drawn]
         self._aims[rows[free[begins]]] = self._wanted[drawn[begins]]
         aiming = np.flatnonzero(where & (self._aims[rows] != _NONE))
         aims = self._aims[rows[aiming]]
@@ -159,14 +168,16 @@ class Aims:
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
         chosen = self._rng.choice(len(every), n_aims, replace=False, p=weights / weights.sum())
         self._wanted, self._shares = every[chosen], weights[chosen] / weights[chosen].sum()
-        singles = outcomes.singles(*np.divmod(self._wanted, self._n_values))
-        tried, made = outcomes.attempts_at(singles)
-        self._failing = 1.0 - made / (tried + 1.0)
         planners: dict[tuple[int, ...], ChangePlanner] = {}
         for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
             mine = aims == aim
             mine[mine] = need[mine] >= 0.5 * need[mine].max()
             self._ways[aim] = self._ways_to(aim, nodes[mine], planners)
+        singles = outcomes.singles(*np.divmod(self._wanted, self._n_values))
+        tried, made = outcomes.attempts_at(singles)
+        begun = np.array([self._ways[aim].share_begun() for aim in self._wanted.tolist()])
+        enough = np.minimum(begun * _N_AIMS, 1.0)
+        self._lacks = (1.0 - made / (tried + 1.0)) * (1.0 - enough)
 
     def _ways_to(
         self, aim: int, nodes: Rows, planners: dict[tuple[int, ...], ChangePlanner]

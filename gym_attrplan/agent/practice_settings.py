@@ -33,7 +33,8 @@ class PracticeSettings:
         near: Extra weight, times (1 - p), of a change that was seen to follow from the current
             description: it can be learned, however often it has failed.
         aim_share: Probability that an environment without an aim gets one when a hop begins, times
-            the share of all hops towards the aim's change that fail.
+            the share of all hops towards the aim's change that fail, and less if many hops begin
+            where it can be practised.
     """
 
     explore_share: float = 0.25

@@ -16,6 +16,7 @@ The agent of a seed learns from ``FOLDER/ENV-SEED.npz``. Suite ``offline``. Meth
   images, trained on 1,000 of them with labels. Rendering the 100,000 images of a log needs a GPU.
 - ``gcbc``: goal-conditioned behaviour cloning with the same attributes and network. Its goal is the
   description of a later state of the episode.
+- ``gciql``: OGBench's own GCIQL with the lights as goal, trained by ``gciql.py`` (``--weights``).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from gym_attrplan import (
 )
 from gym_attrplan.agent import cloning
 
-METHODS = ("ap", "ap_found", "ap_detector", "gcbc")
+METHODS = ("ap", "ap_found", "ap_detector", "gcbc", "gciql")
 N_TASKS = 5
 
 N_LABELS = 1_000
@@ -230,6 +231,37 @@ def imitate(agent: AttributePlannerAgent, data: dict[str, Any], told: Described)
     return agent.low_level
 
 
+class GciqlActor:
+    """The actor of a GCIQL agent.
+
+    Args:
+        folder: Folder of the weights, which ``gciql.py`` wrote.
+        name: The puzzle's name.
+        seed: Seed of the agent.
+    """
+
+    def __init__(self, folder: Path, name: str, seed: int) -> None:
+        with np.load(folder / f"{name.replace('puzzle', 'gciql')}.npz") as arrays:
+            self.updates, self.seconds = int(arrays["updates"]), float(arrays["seconds"])
+            mine = arrays["seeds"].tolist().index(seed)
+            names = [one for one in arrays.files if "/" in one]
+            self._weights = {one: arrays[one][mine] for one in names}
+        self._n_layers = sum(one.startswith("actor_net/") for one in names) // 2
+
+    def predict(
+        self, observation: dict[str, Any], *_: Any, deterministic: bool = True
+    ) -> tuple[Any, None]:
+        """Return the most probable action."""
+        x = np.concatenate([observation["observation"], observation["desired_goal"]])
+        for i in range(self._n_layers):
+            x = self._layer(f"actor_net/Dense_{i}", x)
+            x = 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+        return np.clip(self._layer("mean_net", x), -1.0, 1.0).astype(np.float32), None
+
+    def _layer(self, name: str, x: Any) -> Any:
+        return x @ self._weights[f"{name}/kernel"] + self._weights[f"{name}/bias"]
+
+
 def solve(
     model: Any, env: gym.Env[Any, Any], told: Described, task: int, seed: int
 ) -> tuple[bool, int]:
@@ -246,10 +278,17 @@ def solve(
     return bool(info["success"]), n_steps
 
 
-def run(args: argparse.Namespace, name: str, method: str, seed: int) -> None:
-    """Learn from a log, evaluate every task, and append a line for each."""
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore", module="gymnasium")
+class Trained(NamedTuple):
+    """What has learned from a log, what it is evaluated in, and what the ledger keeps of it."""
+
+    model: Any
+    env: gym.Env[Any, Any]
+    told: Described
+    extra: dict[str, float]
+
+
+def train(args: argparse.Namespace, name: str, method: str, seed: int) -> Trained:
+    """Learn from a log."""
     log, told, camera = (args.data, name, seed, args.n_steps), ENVS[name], None
     if method == "ap_detector":
         camera = Camera(name, told.space, seed=seed, device=args.device)
@@ -268,9 +307,25 @@ def run(args: argparse.Namespace, name: str, method: str, seed: int) -> None:
     else:
         model = agent.learn_from(data, describe=None if camera else told.describe)
     seconds = time.perf_counter() - began
+    return Trained(model, env, told, {"train_seconds": round(seconds, 1)})
+
+
+def read_gciql(args: argparse.Namespace, name: str, seed: int) -> Trained:
+    """Read what ``gciql.py`` has trained."""
+    actor = GciqlActor(args.weights, name, seed)
+    extra = {"train_seconds": round(actor.seconds, 1), "updates": actor.updates}
+    return Trained(actor, make_env(name, ENVS[name]), ENVS[name], extra)
+
+
+def run(args: argparse.Namespace, name: str, method: str, seed: int) -> None:
+    """Learn from a log, evaluate every task, and append a line for each."""
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", module="gymnasium")
+    found = read_gciql(args, name, seed) if method == "gciql" else train(args, name, method, seed)
     for task in range(1, N_TASKS + 1):
         seeds = [10_000 * seed + 100 * task + i for i in range(args.n_episodes)]
-        solved, lengths = zip(*(solve(model, env, told, task, one) for one in seeds), strict=True)
+        episodes = [solve(found.model, found.env, found.told, task, one) for one in seeds]
+        solved, lengths = zip(*episodes, strict=True)
         append(
             suite="offline",
             env=f"{name}-play",
@@ -280,7 +335,7 @@ def run(args: argparse.Namespace, name: str, method: str, seed: int) -> None:
             seed=seed,
             n=len(solved),
             successes=sum(solved),
-            extra={"mean_steps": float(np.mean(lengths)), "train_seconds": round(seconds, 1)},
+            extra={"mean_steps": float(np.mean(lengths)), **found.extra},
         )
         print(f"{name} {method} seed {seed} task {task}: {sum(solved)} of {len(solved)}")
 
@@ -294,11 +349,14 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--n-steps", type=int, default=100_000, help="of the log to learn from")
     parser.add_argument("--n-episodes", type=int, default=20, help="of each of the five tasks")
+    parser.add_argument("--weights", type=Path, help="folder of GCIQL's weights")
     parser.add_argument("--device", default="cpu")
     add_arguments(parser, jobs=1)
     args = parser.parse_args()
     if "ap_detector" in args.methods and "scene" in args.envs:
         raise SystemExit("ap_detector is for the puzzles; choose --envs or --methods")
+    if "gciql" in args.methods and (args.weights is None or "scene" in args.envs):
+        raise SystemExit("gciql is for the puzzles and needs --weights; train it with gciql.py")
     chosen = product(args.envs, args.seeds, args.methods)
     cells = [(args, name, method, seed) for name, seed, method in chosen]
     run_cells(run, cells, args)

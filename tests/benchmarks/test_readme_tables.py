@@ -89,6 +89,16 @@ DEFAULTS = [
 ]
 """What a newcomer gets: rows of the first table."""
 
+HARD = [
+    "``MiniGrid-DoorKey-16x16-v0``, at the goal, 1M steps",
+    "``MiniGrid-MultiRoom-N6-v0``, at the goal, 1M steps",
+    "``MiniGrid-LockedRoom-v0``, at the goal, 2M steps",
+    "``MiniGrid-KeyCorridorS4R3-v0``, carrying the ball, 1M steps",
+    "``MiniGrid-KeyCorridorS5R3-v0``, carrying the ball, 2M steps",
+    "``MiniGrid-ObstructedMaze-1Dlhb-v0``, carrying the blue ball, 1M steps",
+]
+"""MiniGrid's hardest environments: rows of the second table."""
+
 
 def row_of(label, text=PAGE):
     """The cells beside a label in the first list-table that has it."""
@@ -136,6 +146,20 @@ def test_what_a_newcomer_gets_equals_the_raw_results(label, suite):
     bar = float(PERCENT.findall(least)[0])
     assert ("**" in solved) == (figure.percent >= bar)
     assert bar == suite[env].least or env == "FrozenLake8x8-v1"  # whose optimum takes a while
+
+
+@pytest.mark.parametrize("label", HARD)
+def test_the_hardest_environments_equal_the_raw_results(label):
+    solved, rival, least = row_of(label)
+    case, amount = importlib.import_module("hard").CASES[env_of(label)], label.split()[-2]
+    assert float(amount[:-1]) * 1_000_000 == case.budget
+    source = Source("hard", env_of(label), "asked", "ap", case.budget)
+    figure, beside = RESULTS.find(source), RESULTS.find(replace(source, method="ppo_count"))
+    assert len(figure.lines) == 3
+    assert PERCENT.findall(solved) == [f"{figure.percent:.1f}"]
+    assert rival == ("—" if beside is None else f"{beside.percent:.1f}%")
+    assert PERCENT.findall(least) == [f"{case.least:.1f}"]
+    assert ("**" in solved) == (figure.percent >= case.least)
 
 
 def test_plans_that_promise_too_much_or_too_little_are_told(suite):
@@ -365,6 +389,15 @@ def test_the_puzzles_equal_the_raw_results(size, ours, found, less, cloned):
     assert found == mean_of_tasks(env, "ap_found", 100_000)
     assert less == mean_of_tasks(env, "ap", 30_000)
     assert cloned == mean_of_tasks(env, "gcbc", 100_000)
+
+
+@pytest.mark.parametrize("size", ["3x3", "4x4"])
+def test_the_docs_name_what_gciql_solves(size):
+    source = Source("offline", f"puzzle-{size}-play", "task 1", "gciql", 100_000)
+    assert len(RESULTS.find(source).lines) == 3
+    solved = mean_of_tasks(f"puzzle-{size}", "gciql", 100_000)
+    updates = RESULTS.find(source).lines[0]["extra"]["updates"]
+    assert f"{solved}% of the {size} puzzle ({updates:,} updates" in LOGS
 
 
 def test_the_docs_count_the_episodes_whose_lights_a_detector_read():

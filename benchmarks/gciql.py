@@ -56,9 +56,7 @@ def main() -> None:
     path, updates = args.out / f"gciql-{args.puzzle}.npz", 0
     for losses, agents in training.train(args.impls, logs, args.seeds):
         updates, seconds = updates + training.N_SCANNED, time.perf_counter() - began
-        print(
-            f"{updates:,} updates, {seconds:.0f} s, losses {losses.round(3).tolist()}", flush=True
-        )
+        print(f"{updates:,} updates, {seconds:.0f} s, losses {losses.round(3)}", flush=True)
         weights = training.actor_weights(agents)
         np.savez(path, seeds=args.seeds, updates=updates, seconds=seconds, **weights)
         if updates >= args.updates or seconds >= args.seconds:

@@ -52,9 +52,8 @@ class Ways(NamedTuple):
 
     def share_begun(self) -> float:
         """Return the share of all hops that began where the change can be practised."""
-        table = self.outcomes.table()
-        begun = table.attempts[self.there[table.node]].sum()
-        return float(begun / table.attempts.sum())
+        begun = self.outcomes.attempts_from()
+        return float(begun[self.there].sum() / begun.sum())
 
 
 class Aims:

@@ -280,6 +280,12 @@ class HopOutcomes:
         tried = self._changes.get(self.find_changes(changes))
         return tried["attempts"], tried["successes"]
 
+    def attempts_from(self) -> FloatArray:
+        """Return ``(n_nodes,)`` numbers of attempts that began at each description."""
+        node = self._rows.keys[:, 0].astype(np.int64)
+        attempts = self._rows["attempts"] / self._rows["weight"]
+        return np.asarray(np.bincount(node, attempts, len(self.index)), np.float64)
+
     def table(self) -> OutcomeTable:
         """Return everything counted."""
         keys, ends = self._rows.keys.astype(np.int64), self._ends.keys.astype(np.int64)

@@ -27,10 +27,9 @@ def behind_a_door(aim_share=1.0, n_without=0, n_behind=0):
         outcomes.record([start] * 400, [change] * 400, [end] * 400, made=True, n_steps=5)
     counts.record(OPEN, [1, 1, 1])
     outcomes.record([OPEN] * 4, [TREASURE] * 4, [OPEN] * 4, made=False, n_steps=9)
-    for _ in range(n_without):
-        outcomes.record([START], [TREASURE], [[0, 0, 1]], made=True, n_steps=90)
-    for _ in range(n_behind):
-        outcomes.record([OPEN], [NO_KEY], [[0, 1, 0]], made=True, n_steps=1)
+    more = [(START, TREASURE, [0, 0, 1])] * n_without + [(OPEN, NO_KEY, [0, 1, 0])] * n_behind
+    if more:
+        outcomes.record(*zip(*more, strict=True), made=True, n_steps=9)
     settings = PracticeSettings(aim_share=aim_share)
     return Aims(outcomes, counts, settings, 300, np.random.default_rng(0))
 

@@ -73,6 +73,8 @@ def test_older_attempts_fade_when_a_hop_is_tried_again_and_only_then():
     assert table.successes.tolist() == [0.5, 1]
     assert table.n_steps.tolist() == [pytest.approx((0.5 * 4 + 10) / 1.5), 4]
     assert table.end_count.tolist() == [0.5, 1, 1]
+    at = outcomes.index.find([[0, 0], [0, 1], [1, 0]])
+    assert outcomes.attempts_from()[at].tolist() == [1.5, 1, 0]
 
 
 def test_thousands_of_epochs_do_not_overflow():

@@ -15,14 +15,14 @@ from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
-from gym_attrplan.graph.abstraction import needless, zeroed
 from gym_attrplan.graph.change_planner import ChangePlanner
+from gym_attrplan.graph.dependence import Dependence, Grouping
+from gym_attrplan.graph.merging import Merged, group_of, merged
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
 
 Observations = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
-Columns = tuple[int, ...]
 
 DOUBT = 0.7
 """Factor on the probability of a change for each time that it was requested here in this episode.
@@ -31,7 +31,7 @@ It applies once more if the hop ran out of time: the episode has returned withou
 """
 
 MAX_NAVIGATORS = 32
-"""Maximum number of navigators that are kept for plans without some attributes."""
+"""Maximum number of navigators that are kept for plans with some values merged."""
 
 IMAGINED = 1 << 40
 """Offset of the number of a kind of hop, which keeps it apart from the number of a change."""
@@ -48,6 +48,7 @@ class ChangeNavigator:
         ways: Plans through descriptions that were never seen; None without a hop model.
         max_hop_steps: Maximum length of a hop in steps, before another one is tried.
         episode_steps: Length of an episode in steps, a limit on plans; None if unknown.
+        grouping: Groups of attempts that count together, if the outcomes have values merged for it.
     """
 
     def __init__(
@@ -58,17 +59,17 @@ class ChangeNavigator:
         ways: Ways | None = None,
         max_hop_steps: int,
         episode_steps: int | None = None,
+        grouping: Grouping | None = None,
     ) -> None:
         self.outcomes = outcomes
         self.options = options
         self.ways = ways
         self.max_hop_steps = max_hop_steps
         self.episode_steps = episode_steps
-        self.changes = ChangePlanner(outcomes)
+        self.changes = ChangePlanner(outcomes, grouping=grouping)
         ignored = options.ignore or ()
         self._ignored = [i for i, name in enumerate(outcomes.space.names) if name in ignored]
-        self._left_out: dict[bytes, Columns] = {}
-        self._without: dict[Columns, ChangeNavigator] = {}
+        self._merging: dict[bytes, tuple[Merged, ChangeNavigator]] = {}
         self._known_version = -1
         self._planner: Planner | None = None
         self._version = -1
@@ -92,9 +93,10 @@ class ChangeNavigator:
         """
         start = np.asarray(description, self.outcomes.space.dtype)[None]
         wanted = self.outcomes.space.read_goal(goal)
-        if left_out := self._leave_out(self._named(wanted)):
-            plan = self._others(left_out).plan(zeroed(start[0], left_out), wanted)
-            return None if plan is None else self._filled(plan, left_out, start[0])
+        merges, navigator = self._for(self._named(wanted))
+        if navigator is not self:
+            plan = navigator.plan(merged(start[0], merges), wanted)
+            return None if plan is None else self._filled(plan, merges, start[0])
         if isinstance(wanted, GoalSet):
             plan = self.changes.plan(start[0], wanted, n_steps=self.episode_steps)
             if plan is None and self.ways is not None:
@@ -109,24 +111,49 @@ class ChangeNavigator:
         first, n_steps = int(numbers[0]), self.episode_steps
         return self.changes.plan(stand_in, wanted, first=first, n_steps=n_steps)
 
-    def _leave_out(self, named: BoolArray) -> Columns:
-        """Return the attributes that plans leave out for goals that name these.
+    def _for(self, named: BoolArray) -> tuple[Merged, ChangeNavigator]:
+        """Return the values that plans merge for some goals, and the navigator between the rest.
 
         Args:
-            named: ``(n_attributes,)`` whether goals name each attribute.
+            named: ``(n_attributes,)`` whether the goals name each attribute.
         """
+        if self._ignored and not named[self._ignored].any():
+            named = np.ones(len(named), np.bool_)
+            named[self._ignored] = False
+        elif self.options.ignore is not None or self.ways is not None:
+            return (), self
         if self._known_version != self.outcomes.version:
             self._known_version = self.outcomes.version
-            self._left_out.clear()
-            self._without.clear()
-        if self.options.ignore is not None:
-            return () if named[self._ignored].any() else tuple(self._ignored)
-        if self.ways is not None or named.all():
-            return ()
+            self._dependence = Dependence(self.outcomes)
+            self._merging.clear()
         key = named.tobytes()
-        if key not in self._left_out:
-            self._left_out[key] = needless(self.outcomes, np.flatnonzero(~named).tolist())
-        return self._left_out[key]
+        if key not in self._merging:
+            if len(self._merging) == MAX_NAVIGATORS:
+                del self._merging[next(iter(self._merging))]
+            self._merging[key] = self._make(np.flatnonzero(named).tolist())
+        return self._merging[key]
+
+    def _make(self, named: list[int]) -> tuple[Merged, ChangeNavigator]:
+        """Do :meth:`_for` for the first time.
+
+        Args:
+            named: Places of the attributes that goals name.
+        """
+        grouping: Grouping | None = None
+        merges: Merged = tuple((place, ()) for place in self._ignored)
+        if self.options.ignore is None:
+            grouping = self._dependence.grouping(named)
+            if grouping is None:
+                return (), self
+            merges = grouping.merges
+        navigator = ChangeNavigator(
+            self.outcomes.merge(merges),
+            replace(self.options, ignore=()),
+            max_hop_steps=self.max_hop_steps,
+            episode_steps=self.episode_steps,
+            grouping=grouping,
+        )
+        return merges, navigator
 
     def _named(self, goal: IntArray | GoalSet) -> BoolArray:
         """Return ``(n_attributes,)`` whether a goal names each attribute."""
@@ -136,19 +163,6 @@ class ChangeNavigator:
             return named
         named[[place for alternative in goal.alternatives for place, _ in alternative]] = True
         return named
-
-    def _others(self, left_out: Columns) -> ChangeNavigator:
-        """Return the navigator for plans without some attributes."""
-        if left_out not in self._without:
-            if len(self._without) == MAX_NAVIGATORS:
-                del self._without[next(iter(self._without))]
-            self._without[left_out] = ChangeNavigator(
-                self.outcomes.without(left_out),
-                replace(self.options, ignore=()),
-                max_hop_steps=self.max_hop_steps,
-                episode_steps=self.episode_steps,
-            )
-        return self._without[left_out]
 
     def followed_plan(self, journey: Journey, env: int, description: IntArray) -> Plan | None:
         """Return the plan of an environment, from the hop that it has just begun.
@@ -162,18 +176,19 @@ class ChangeNavigator:
         """
         goal, number = journey.goals[env], int(journey.edges[env, 1])
         if 0 <= number < IMAGINED:
-            left_out = self._leave_out(goal != FREE)
-            changes = (self._others(left_out) if left_out else self).changes
-            start, n_steps = zeroed(description, left_out), self.episode_steps
-            plan = changes.plan(start, goal, first=number, n_steps=n_steps)
+            merges, navigator = self._for(goal != FREE)
+            start, n_steps = merged(description, merges), self.episode_steps
+            plan = navigator.changes.plan(start, goal, first=number, n_steps=n_steps)
             if plan is not None:
-                return self._filled(plan, left_out, description)
+                return self._filled(plan, merges, description)
         return self.plan(description, goal)
 
-    def _filled(self, plan: Plan, left_out: Columns, start: IntArray) -> Plan:
-        """Return a plan in which the attributes that it leaves out stay as they are."""
+    def _filled(self, plan: Plan, merges: Merged, start: IntArray) -> Plan:
+        """Return a plan in which attributes keep their values until it changes their group."""
         vectors = plan.vectors.copy()
-        vectors[:, left_out] = start[list(left_out)]
+        for column, splits in merges:
+            groups = group_of(vectors[:, column], splits)
+            vectors[groups == groups[0], column] = start[column]
         return replace(plan, vectors=vectors, nodes=self.outcomes.index.find(vectors))
 
     def advance(
@@ -211,9 +226,8 @@ class ChangeNavigator:
         kinds, kind_of = np.unique(named, axis=0, return_inverse=True)
         for i, kind in enumerate(kinds):
             mine = rows[kind_of == i]
-            left_out = self._leave_out(kind)
-            navigator = self._others(left_out) if left_out else self
-            navigator._head(journey, mine, zeroed(journey.starts[mine], left_out))
+            merges, navigator = self._for(kind)
+            navigator._head(journey, mine, merged(journey.starts[mine], merges))
 
     def _head(self, journey: Journey, rows: Rows, starts: IntArray) -> None:
         """Give each row the next change of its plan from a description."""

@@ -12,6 +12,7 @@ from scipy.sparse import coo_array, csgraph, csr_array
 
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.error import InvalidGraph
+from gym_attrplan.graph.dependence import Grouping
 from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_of
 from gym_attrplan.graph.outcomes import HopOutcomes, OutcomeTable
 from gym_attrplan.graph.plan import Plan
@@ -57,6 +58,7 @@ class ChangePlanner:
         discount: Factor on the value of a goal per step.
         doubt: Number of failures added to every row, so that one lucky attempt is not certain.
         max_goals: Maximum number of goals to remember; the least recently used is dropped.
+        grouping: Groups of attempts that count together; None counts them for each description.
 
     Raises:
         InvalidGraph: If an option is out of range.
@@ -79,6 +81,7 @@ class ChangePlanner:
         discount: float = 0.99,
         doubt: float = 1.0,
         max_goals: int = 256,
+        grouping: Grouping | None = None,
     ) -> None:
         if not 0.0 < discount < 1.0:
             raise InvalidGraph(f"a discount is between 0 and 1; received {discount}.")
@@ -90,6 +93,7 @@ class ChangePlanner:
         self.discount = discount
         self.doubt = doubt
         self.max_goals = max_goals
+        self.grouping = grouping
         self._known: OrderedDict[GoalKey, Values] = OrderedDict()
         self._version = -1
 
@@ -314,7 +318,10 @@ class ChangePlanner:
             return
         self._version = self.outcomes.version
         self._known.clear()
-        self._table = table = self.outcomes.table()
+        table = self.outcomes.table()
+        if self.grouping is not None:
+            table = self.grouping.expected(self.outcomes)
+        self._table = table
         self._n_nodes = len(self.outcomes.index)
         self._places = table.end_node + self._n_nodes * table.end_over
         total = table.attempts + self.doubt

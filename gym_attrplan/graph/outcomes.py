@@ -12,6 +12,7 @@ from gym_attrplan.error import InvalidGraph
 from gym_attrplan.graph.counted_rows import Arrays, CountedRows, FloatArray, Places
 from gym_attrplan.graph.counts import TransitionCounts
 from gym_attrplan.graph.index import NodeIndex
+from gym_attrplan.graph.merging import Merged, merged
 from gym_attrplan.graph.ragged import first_of_each
 from gym_attrplan.graph.reliability import Reliability
 
@@ -241,12 +242,22 @@ class HopOutcomes:
         return row, change
 
     def _expected(self, row: Places, change: Places, counted: str) -> FloatArray:
-        here, tried = self._rows.get(row), self._changes.get(change)
-        usual = (tried[counted] + 1.0) / (tried["attempts"] + 2.0)
-        return (here[counted] + PRIOR * usual) / (here["attempts"] + PRIOR)
+        here = self._rows.get(row)
+        return _filled_in(here["attempts"], here[counted], self._changes.get(change), counted)
 
     def _corrected(self, row: Places, change: Places) -> FloatArray:
         return self._reliability.correct(self._expected(row, change, "successes"))
+
+    def corrected(self, attempts: FloatArray, successes: FloatArray, change: Places) -> FloatArray:
+        """Return ``(n,)`` success probabilities as :meth:`success_probs` does, from other counts.
+
+        Args:
+            attempts: ``(n,)`` numbers of attempts.
+            successes: ``(n,)`` numbers of those that made their change.
+            change: ``(n,)`` numbers of the changes.
+        """
+        rates = _filled_in(attempts, successes, self._changes.get(change), "successes")
+        return self._reliability.correct(rates)
 
     def pay(
         self,
@@ -333,26 +344,27 @@ class HopOutcomes:
         }
         return TransitionCounts.from_arrays(self.space, arrays)
 
-    def without(self, columns: npt.ArrayLike) -> HopOutcomes:
-        """Return the outcomes as if some attributes were always 0, and no hop asked for them.
+    def merge(self, merges: Merged) -> HopOutcomes:
+        """Return the outcomes between descriptions with merged values.
+
+        Hops that asked for an attribute that is left out are not counted.
 
         Args:
-            columns: ``(k,)`` places of these attributes in the space.
+            merges: The merged values.
 
         Example:
             >>> outcomes = HopOutcomes(AttributeSpace(["door", "lamp"]))
             >>> starts, ends = [[0, 0], [0, 1]], [[1, 0], [1, 1]]
             >>> outcomes.record(starts, [[1, -1]] * 2, ends, made=True, n_steps=[3, 5])
-            >>> outcomes.without([1]).table().n_steps
+            >>> outcomes.merge(((1, ()),)).table().n_steps
             array([4.])
         """
-        columns = np.asarray(columns, np.int64)
+        left_out = [column for column, splits in merges if not splits]
         fewer = HopOutcomes(self.space)
         fewer._reliability = self._reliability
-        vectors = self.index.vectors(np.arange(len(self.index))).copy()
-        vectors[:, columns] = 0
-        nodes = fewer.index.add(vectors).astype(np.int64)
-        kept = (self.changes()[:, columns] == FREE).all(axis=1)
+        vectors = self.index.vectors(np.arange(len(self.index)))
+        nodes = fewer.index.add(merged(vectors, merges)).astype(np.int64)
+        kept = (self.changes()[:, left_out] == FREE).all(axis=1)
         changes = fewer._changes.add_counts(self._changes, kept, self._changes.keys)
         start, change = self._rows.keys.astype(np.int64).T
         kept, keys = changes[change] >= 0, np.stack([nodes[start], changes[change]], axis=1)
@@ -418,3 +430,12 @@ class HopOutcomes:
                 raise InvalidGraph("outcomes name a description or a change that is not there.")
         if not (0.0 < self._decay <= 1.0 and self._epoch >= 0):
             raise InvalidGraph(f"epoch {self._epoch} or decay {self._decay} out of range.")
+
+
+def _filled_in(
+    attempts: FloatArray, counts: FloatArray, anywhere: dict[str, FloatArray], counted: str
+) -> FloatArray:
+    """Return ``(n,)`` rates, with a change's results anywhere as a few more attempts."""
+    usual = (anywhere[counted] + 1.0) / (anywhere["attempts"] + 2.0)
+    rates: FloatArray = (counts + PRIOR * usual) / (attempts + PRIOR)
+    return rates

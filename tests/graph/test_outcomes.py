@@ -175,7 +175,7 @@ def test_outcomes_without_an_attribute_are_those_of_hops_that_never_had_it(hops,
     def zeroed(vector):
         return [0 if i == column else value for i, value in enumerate(vector)]
 
-    fewer = counted(*hops).without([column])
+    fewer = counted(*hops).merge(((column, ()),))
     asked = [one for one in hops if one[1][column] == -1]
     expected = counted(
         *((zeroed(start), change, zeroed(end), *rest) for start, change, end, *rest in asked)
@@ -189,7 +189,7 @@ def test_older_attempts_count_less_without_an_attribute_too():
     outcomes = counted(([0, 0], KEY, [1, 0], True, 4), ([0, 1], KEY, [0, 1], False, 8))
     outcomes.start_epoch(0.5)
     outcomes.record([[0, 1]], [KEY], [[1, 1]], made=True, n_steps=2)
-    table = outcomes.without([1]).table()
+    table = outcomes.merge(((1, ()),)).table()
     np.testing.assert_allclose(table.attempts, [2.5])
     np.testing.assert_allclose(table.successes, [2.0])
 

@@ -1,0 +1,378 @@
+"""Dependence: which attributes tell how hops end, judged by their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaln
+
+from gym_attrplan.attributes import FREE
+from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph.counted_rows import FloatArray, Places
+from gym_attrplan.graph.merging import Merged, group_of
+from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes, OutcomeTable
+from gym_attrplan.graph.ragged import expand_rows
+
+Splits: TypeAlias = tuple[int, ...]
+Reads: TypeAlias = dict[int, Splits]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+MIN_GAIN = 3.0
+"""Minimum evidence in nats that telling two groups of values apart must gain."""
+
+N_SPLITS = 8
+"""Number of values of an attribute at which a split is tried: quantiles of the attempts."""
+
+THIN = 0.2
+"""Evidence in nats an attempt that groups must gain over descriptions that count their own."""
+
+MAX_ROWS = 2_000_000
+"""Maximum number of descriptions times changes. Beyond it, only what was attempted is planned."""
+
+MAX_ENDS = 12
+"""Maximum number of outcomes of a group of attempts; rarer ones lead nowhere."""
+
+_FEW = 10.0
+"""Number of successes below which a kind of change does not show what passes."""
+
+_MADE, _OVER, _ALONE = 4, 2, 1
+
+
+class Dependence:
+    """For each kind of change, the attributes that tell how it ends, and their values told apart.
+
+    The more values are told apart, the fewer attempts each of them has seen. A *kind* of change
+    asks for the same attributes. Ways to group its attempts are compared by their evidence, the
+    probability that each gives to what happened: how often the change was made, how often nothing
+    else was, and how long it took. A group is split at a value as long as that gains evidence. So a
+    hop to open a door depends on the key, but not on the clock, which would only divide the
+    attempts.
+
+    Attributes that most hops change anyway, whatever they ask for, do not count unless goals name
+    them, as plans cannot rely on them. An example is the ore that an economy spends on everything.
+
+    Args:
+        outcomes: The outcomes of hops.
+    """
+
+    def __init__(self, outcomes: HopOutcomes) -> None:
+        self._outcomes = outcomes
+        self._passing = _passing(outcomes)
+        self._attempts: dict[bytes, _Attempts] = {}
+
+    def grouping(self, named: Iterable[int]) -> Grouping | None:
+        """Return the groups of attempts for plans to goals that name some attributes.
+
+        None if descriptions have so many attempts that each counts its own.
+
+        Args:
+            named: Places of these attributes.
+
+        Example:
+            >>> from gym_attrplan.attributes import AttributeSpace
+            >>> outcomes = HopOutcomes(AttributeSpace({"key": 2, "door": 2, "clock": 60}))
+            >>> times = np.arange(60)
+            >>> for key in (0, 1):  # the door opens if the key is there, at any time
+            ...     start = np.stack([np.full(60, key), np.zeros(60, int), times], axis=1)
+            ...     end = start + [0, key, 0]
+            ...     outcomes.record(start, [[-1, 1, -1]] * 60, end, made=key == 1, n_steps=9)
+            >>> Dependence(outcomes).grouping([1]).merges  # the key, but not the clock
+            ((0, (1,)), (2, ()))
+        """
+        needed: dict[int, set[int]] = {place: set() for place in named}
+        passing = self._passing.copy()
+        passing[list(needed)] = False
+        key = passing.tobytes()
+        if key not in self._attempts:
+            self._attempts[key] = _Attempts(self._outcomes, passing)
+        attempts = self._attempts[key]
+        if not attempts.thin:
+            return None
+        found = list(needed)
+        for place in found:  # grows
+            for other, splits in attempts.reads_for(place):
+                if other not in needed:
+                    needed[other] = set()
+                    found.append(other)
+                needed[other].update(splits)
+        free = [i for i in range(len(passing)) if i not in named]
+        merges = tuple((i, tuple(sorted(needed.get(i, ())))) for i in free)
+        return Grouping(attempts, merges)
+
+
+class Grouping:
+    """Groups of attempts in which a change is expected to end alike.
+
+    Args:
+        attempts: What each kind of change depends on.
+        merges: The values that plans need not tell apart. An attribute that no goal and no useful
+            hop depends on is left out.
+    """
+
+    def __init__(self, attempts: _Attempts, merges: Merged) -> None:
+        self.merges = merges
+        self._attempts = attempts
+
+    def expected(self, outcomes: HopOutcomes) -> OutcomeTable:
+        """Return the table of outcomes in which all attempts of a group count for each of its rows.
+
+        Every known description has a row for each change that was attempted in its group, so that a
+        plan can ask for what was never attempted in just this description. Outcomes change the same
+        attributes to the same values as in the attempts. If those changed an attribute that the
+        change is to leave alone, they count only where it had the same value before.
+
+        Args:
+            outcomes: Outcomes of hops, with these values merged.
+        """
+        table, changes = outcomes.table(), outcomes.changes()
+        vectors = outcomes.index.vectors(np.arange(len(outcomes.index)))
+        groups, n_groups = self._groups(vectors, changes)
+        group_of_row = groups[table.node, table.change]
+        sums = (table.attempts, table.successes, table.attempts * table.n_steps)
+        attempts, successes, steps = (_sums(group_of_row, x, n_groups) for x in sums)
+        ends = self._ends(outcomes, table, group_of_row)
+        node, change = table.node, table.change
+        if groups.size <= MAX_ROWS:
+            held = ((vectors[:, None] == changes) | (changes == FREE)).all(axis=2)
+            held[node, change] = False
+            node, change = np.nonzero((attempts[groups] > 0.0) & ~held)
+        group = groups[node, change]
+        first = np.searchsorted(ends.group, np.arange(n_groups + 1))
+        row, which = expand_rows(first, group)
+        here = vectors[node[row]]
+        fits = ((ends.before[which] == FREE) | (ends.before[which] == here)).all(axis=1)
+        row, which, here = row[fits], which[fits], here[fits]
+        alike = row * 8 + ends.how[which]
+        share = ends.n_times[which] / _sums(alike, ends.n_times[which])[alike]
+        after = ends.after[which]
+        reached = outcomes.index.find(np.where(after == FREE, here, after).astype(here.dtype))
+        known = reached >= 0
+        row, which, share, reached = row[known], which[known], share[known], reached[known]
+        return OutcomeTable(
+            node=node,
+            change=change,
+            attempts=attempts[group],
+            successes=successes[group],
+            probs=outcomes.corrected(attempts[group], successes[group], change),
+            n_steps=steps[group] / attempts[group],
+            end_row=row,
+            end_node=reached.astype(np.int64),
+            end_made=(ends.how[which] & _MADE).astype(np.bool_),
+            end_over=(ends.how[which] & _OVER).astype(np.bool_),
+            end_count=share * ends.total[which],
+        )
+
+    def _groups(self, vectors: IntArray, changes: IntArray) -> tuple[Places, int]:
+        """Return ``(n_nodes, n_changes)`` groups of attempts, and their number."""
+        asked = changes != FREE
+        groups = np.zeros((len(vectors), len(changes)), np.int64)
+        n_groups = 0
+        for kind in np.unique(asked, axis=0):
+            mine, reads = (asked == kind).all(axis=1), self._attempts.reads(kind)
+            codes = np.zeros(len(vectors), np.int64)
+            for column, splits in reads.items():
+                codes = codes * (len(splits) + 1) + group_of(vectors[:, column], splits)
+            every, codes = np.unique(codes, return_inverse=True)
+            groups[:, mine] = n_groups + codes[:, None] + len(every) * np.arange(mine.sum())
+            n_groups += len(every) * int(mine.sum())
+        return groups, n_groups
+
+    def _ends(self, outcomes: HopOutcomes, table: OutcomeTable, groups: Places) -> _Ends:
+        """Return the outcomes of groups.
+
+        Args:
+            outcomes: The outcomes of hops.
+            table: Their table.
+            groups: ``(n_rows,)`` the group of each row of the table.
+        """
+        row, n_attributes = table.end_row, len(outcomes.space)
+        starts = outcomes.index.vectors(table.node[row])
+        ends = outcomes.index.vectors(table.end_node)
+        moved, asked = starts != ends, (outcomes.changes() != FREE)[table.change[row]]
+        before = np.where(moved & ~asked & ~self._attempts.passing, starts, FREE)
+        alone = (before == FREE).all(axis=1)
+        how = _MADE * table.end_made + _OVER * table.end_over + _ALONE * alone
+        after = np.where(moved, ends, FREE)
+        keys = np.column_stack([groups[row], how, after, before]).astype(np.int64)
+        keys, number = np.unique(keys, axis=0, return_inverse=True)
+        count = _sums(number.reshape(-1), table.end_count, len(keys))
+        order = np.lexsort([-count, keys[:, 0]])
+        keys, count = keys[order], count[order]
+        group, how = keys[:, 0], keys[:, 1]
+        alike = group * 8 + how
+        total = _sums(alike, count)[alike] if len(keys) else count
+        kept = np.arange(len(keys)) - np.searchsorted(group, group) < MAX_ENDS
+        after, before = np.split(keys[:, 2:], [n_attributes], axis=1)
+        return _Ends(group[kept], how[kept], after[kept], before[kept], count[kept], total[kept])
+
+
+class _Ends(NamedTuple):
+    """Outcomes of groups of attempts, by their groups, the most frequent ones first.
+
+    Attributes:
+        group: ``(n,)`` the group.
+        how: ``(n,)`` whether the change was made, the episode was over, and nothing else changed.
+        after: ``(n, n_attributes)`` the values that changed; -1 for those that did not.
+        before: ``(n, n_attributes)`` their earlier values, where the change is to leave them alone.
+        n_times: ``(n,)`` how often.
+        total: ``(n,)`` how often the group had outcomes with the same ``how``.
+    """
+
+    group: Places
+    how: Places
+    after: Places
+    before: Places
+    n_times: FloatArray
+    total: FloatArray
+
+
+class _Attempts:
+    """The counted attempts, which are added up anew for each way to group them.
+
+    Args:
+        outcomes: The outcomes of hops.
+        passing: ``(n_attributes,)`` attributes that do not count.
+    """
+
+    def __init__(self, outcomes: HopOutcomes, passing: BoolArray) -> None:
+        table, changes = outcomes.table(), outcomes.changes()
+        self.passing = passing
+        self._change, self._n_changes = table.change, len(changes)
+        self._asked = changes != FREE
+        self._starts = outcomes.index.vectors(table.node).astype(np.int64)
+        self._kinds = np.unique(self._asked, axis=0)
+        self._known: dict[bytes, Reads] = {}
+        row = table.end_row
+        moved = outcomes.index.vectors(table.end_node) != self._starts[row]
+        alone = ~(moved & ~self._asked[table.change[row]] & ~passing).any(axis=1)
+        self._tried, self._made = table.attempts, table.successes
+        made = table.end_count * (table.end_made & alone)
+        self._alone = _sums(row, made, len(table.node))
+        self._steps = table.attempts * table.n_steps
+        pairs = ((self._tried, self._made), (self._made, self._alone), (self._steps, self._tried))
+        self._usual = [self._rates(*pair) for pair in pairs]
+
+    def _rates(self, tried: FloatArray, made: FloatArray) -> FloatArray:
+        """Return ``(n_changes,)`` rates over all descriptions."""
+        tried, made = (_sums(self._change, x, self._n_changes) for x in (tried, made))
+        rates: FloatArray = (made + 1.0) / (tried + 2.0)
+        return rates
+
+    @cached_property
+    def thin(self) -> bool:
+        """Whether descriptions have too few attempts to count each its own."""
+        gain = 0.0
+        for kind in self._kinds:
+            rows = self._rows(kind)
+            gain += self._evidence(rows, self.reads(kind)) - self._evidence(rows)
+        return bool(gain > THIN * self._tried.sum())
+
+    def reads_for(self, place: int) -> list[tuple[int, Splits]]:
+        """Return what changes of an attribute depend on.
+
+        Args:
+            place: Its place.
+        """
+        return [pair for kind in self._kinds if kind[place] for pair in self.reads(kind).items()]
+
+    def _rows(self, kind: BoolArray) -> Places:
+        """Return the rows of the attempts of a kind of change."""
+        mine = (self._asked == kind).all(axis=1)
+        return np.flatnonzero(mine[self._change])
+
+    def reads(self, kind: BoolArray) -> Reads:
+        """Return what a kind of change depends on, and where to split it.
+
+        Args:
+            kind: ``(n_attributes,)`` what it asks for.
+        """
+        key = kind.tobytes()
+        if key not in self._known:
+            self._known[key] = self._search(self._rows(kind))
+        return self._known[key]
+
+    def _search(self, rows: Places) -> Reads:
+        candidates = [
+            (column, splits)
+            for column in np.flatnonzero(~self.passing).tolist()
+            for splits in self._splits(rows, column)
+        ]
+        found: Reads = {}
+        evidence = self._evidence(rows, found)
+        while candidates:
+            tries = []
+            for column, splits in candidates:
+                finer = tuple(sorted({*found.get(column, ()), *splits}))
+                if finer != found.get(column):
+                    more = self._evidence(rows, {**found, column: finer})
+                    tries.append((more, column, finer))
+            if not tries or max(tries)[0] - evidence < MIN_GAIN:
+                break
+            evidence, column, finer = max(tries)
+            found[column] = finer
+        return found
+
+    def _splits(self, rows: Places, column: int) -> list[Splits]:
+        """Return ways to tell an attribute's values apart: at one of them, or at all."""
+        values, tried = self._starts[rows, column], self._tried[rows]
+        levels = np.unique(values)
+        splits = levels[1:].tolist()
+        if len(splits) > N_SPLITS:
+            order = np.argsort(values, kind="stable")
+            share = np.cumsum(tried[order]) / tried.sum()
+            at = np.searchsorted(share, np.arange(1, N_SPLITS + 1) / (N_SPLITS + 1))
+            splits = sorted({splits[0], *values[order[at]].tolist()} - {levels[0]})
+        single: list[Splits] = [(value,) for value in splits]
+        return [*single, tuple(splits)] if len(splits) > 1 else single
+
+    def _evidence(self, rows: Places, reads: Reads | None = None) -> float:
+        """Return the log probability of the attempts of some rows, if grouped in this way.
+
+        Args:
+            rows: ``(n,)`` the rows.
+            reads: Where to split the groups; None if each row counts for itself.
+        """
+        codes = self._change[rows] if reads is not None else np.arange(len(rows))
+        for column, splits in (reads or {}).items():
+            codes = codes * (len(splits) + 1) + group_of(self._starts[rows, column], splits)
+        _, first, group = np.unique(codes, return_index=True, return_inverse=True)
+        tried, made, alone, steps = (
+            _sums(group, x[rows]) for x in (self._tried, self._made, self._alone, self._steps)
+        )
+        success, clean, pace = (rates[self._change[rows[first]]] for rates in self._usual)
+        logs = _log_evidence(success, tried, made) + _log_evidence(clean, made, alone)
+        logs += _log_evidence(pace, steps, tried, PRIOR / pace)
+        return float(logs.sum())
+
+
+def _sums(numbers: Places, amounts: FloatArray, n: int = 0) -> FloatArray:
+    """Return ``(n,)`` sums of amounts by their numbers."""
+    return np.asarray(np.bincount(numbers, amounts, n), np.float64)
+
+
+def _passing(outcomes: HopOutcomes) -> BoolArray:
+    """Return ``(n_attributes,)`` what most hops change, whatever else they ask for."""
+    table, asked = outcomes.table(), outcomes.changes() != FREE
+    starts = outcomes.index.vectors(table.node[table.end_row])
+    moved = outcomes.index.vectors(table.end_node) != starts
+    kinds, kind_of = np.unique(asked, axis=0, return_inverse=True)
+    kind_of = kind_of.reshape(-1)[table.change[table.end_row]]
+    passing: BoolArray = np.ones(moved.shape[1], np.bool_)
+    for i, kind in enumerate(kinds):
+        made = table.end_count * (table.end_made & (kind_of == i))
+        if made.sum() >= _FEW:
+            passing &= kind | (made @ moved > 0.5 * made.sum())
+    return passing
+
+
+def _log_evidence(
+    rates: FloatArray, tried: FloatArray, made: FloatArray, weight: FloatArray | float = PRIOR
+) -> FloatArray:
+    """Return ``(n,)`` log probabilities of successes, with the usual rates as prior."""
+    success, failure = weight * rates, weight * (1.0 - rates)
+    missed = np.maximum(tried - made, 0.0)
+    return np.asarray(betaln(success + made, failure + missed) - betaln(success, failure))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from gym_attrplan.agent.practice_settings import PracticeSettings
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import TransitionCounts
+from gym_attrplan.graph.abstraction import needless
 from gym_attrplan.graph.change_planner import ChangePlanner
-from gym_attrplan.graph.dependence import Dependence
 from gym_attrplan.graph.merging import Merged, merged
 from gym_attrplan.graph.outcomes import HopOutcomes
 
@@ -36,25 +36,25 @@ class Ways(NamedTuple):
     """How to get to where a change can be practised.
 
     Attributes:
-        outcomes: The outcomes of hops, with the values merged that the ways do not tell apart.
-        merges: These values.
+        outcomes: The outcomes of hops, without the attributes that the ways leave out.
+        left_out: These attributes.
         next: ``(n_nodes,)`` number of the change to ask for first, -1 where there is none.
         there: ``(n_nodes,)`` whether the description is such a place.
     """
 
     outcomes: HopOutcomes
-    merges: Merged
+    left_out: Merged
     next: Rows
     there: BoolArray
 
     def find(self, descriptions: IntArray) -> Rows:
         """Return ``(n,)`` numbers of descriptions, -1 for those that are not known."""
-        return self.outcomes.index.find(merged(descriptions, self.merges)).astype(np.int64)
+        return self.outcomes.index.find(merged(descriptions, self.left_out)).astype(np.int64)
 
     def share_begun(self) -> float:
         """Return the share of all hops that began where the change can be practised."""
         begun = self.outcomes.attempts_from()
-        return float(begun[self.there].sum() / max(begun.sum(), 1.0))
+        return float(begun[self.there].sum() / begun.sum())
 
 
 class Aims:
@@ -64,7 +64,7 @@ class Aims:
     locked door, is rarely practised where hops lead by chance. So some environments aim at a
     change, drawn by its squared need: their hops follow a plan to a description that it was seen
     to follow from, and then ask for it. An aim is given up when a hop fails. Like other plans,
-    these tell apart only what their hops depend on. An aim asks for a change from nearby
+    these leave out attributes that only divide the attempts. An aim asks for a change from nearby
     only, and long hops need practice too. So a change gets fewer aims, the more often it is made
     wherever it is asked for, and the more hops begin at those descriptions anyway.
 
@@ -163,7 +163,6 @@ class Aims:
         self._ways, self._wanted = {}, every
         if not len(every):
             return
-        dependence = Dependence(outcomes)
         column = every // self._n_values
         weights = np.maximum.reduceat(need, first) ** 2 / np.bincount(column)[column]
         n_aims = min(_N_AIMS, int((weights > 0).sum()))
@@ -173,36 +172,29 @@ class Aims:
         for aim in np.union1d(self._wanted, np.intersect1d(self._aims, every)).tolist():
             mine = aims == aim
             mine[mine] = need[mine] >= 0.5 * need[mine].max()
-            self._ways[aim] = self._ways_to(aim, nodes[mine], dependence, planners)
+            self._ways[aim] = self._ways_to(aim, nodes[mine], planners)
         singles = outcomes.singles(*np.divmod(self._wanted, self._n_values))
         tried, made = outcomes.attempts_at(singles)
         begun = np.array([self._ways[aim].share_begun() for aim in self._wanted.tolist()])
         enough = np.minimum(begun * _N_AIMS, 1.0)
         self._lacks = (1.0 - made / (tried + 1.0)) * (1.0 - enough)
 
-    def _ways_to(
-        self,
-        aim: int,
-        nodes: Rows,
-        dependence: Dependence,
-        planners: dict[Merged, ChangePlanner],
-    ) -> Ways:
+    def _ways_to(self, aim: int, nodes: Rows, planners: dict[Merged, ChangePlanner]) -> Ways:
         """Return the ways to descriptions where an aim can be practised.
 
         Args:
             aim: The change.
             nodes: Numbers of the descriptions.
-            dependence: What tells how hops end.
-            planners: The planners made so far, by the values that they merge.
+            planners: The planners made so far, by the attributes that they leave out.
         """
         outcomes = self._outcomes
-        grouping = dependence.grouping([aim // self._n_values])
-        merges = grouping.merges if grouping is not None else ()
-        if merges not in planners:
-            planners[merges] = ChangePlanner(outcomes.merge(merges) if merges else outcomes)
-        planner = planners[merges]
-        places = planner.outcomes.index.find(merged(outcomes.index.vectors(nodes), merges))
-        return Ways(planner.outcomes, merges, *planner.ways_to(np.unique(places)))
+        others = np.delete(np.arange(len(outcomes.space)), aim // self._n_values)
+        left_out = needless(outcomes, others.tolist())
+        if left_out not in planners:
+            planners[left_out] = ChangePlanner(outcomes.merge(left_out))
+        planner = planners[left_out]
+        places = planner.outcomes.index.find(merged(outcomes.index.vectors(nodes), left_out))
+        return Ways(planner.outcomes, left_out, *planner.ways_to(np.unique(places)))
 
     def _places(self) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
         """Return changes ``(n,)``, descriptions they were seen to follow from, and the needs."""

@@ -15,9 +15,10 @@ from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
+from gym_attrplan.graph.abstraction import needless
 from gym_attrplan.graph.change_planner import ChangePlanner
 from gym_attrplan.graph.dependence import Dependence, Grouping
-from gym_attrplan.graph.merging import Merged, group_of, merged
+from gym_attrplan.graph.merging import Merged, group_of, merged, without
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
 
@@ -140,12 +141,15 @@ class ChangeNavigator:
             named: Places of the attributes that goals name.
         """
         grouping: Grouping | None = None
-        merges: Merged = tuple((place, ()) for place in self._ignored)
-        if self.options.ignore is None:
-            grouping = self._dependence.grouping(named)
-            if grouping is None:
-                return (), self
+        if self.options.ignore is not None:
+            merges = without(self._ignored)
+        elif grouping := self._dependence.grouping(named):
             merges = grouping.merges
+        else:
+            others = np.delete(np.arange(len(self.outcomes.space)), named)
+            merges = needless(self.outcomes, others.tolist())
+            if not merges:
+                return (), self
         navigator = ChangeNavigator(
             self.outcomes.merge(merges),
             replace(self.options, ignore=()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,16 @@ def merged(descriptions: IntArray, merges: Merged) -> IntArray:
         lowest = np.array((0, *splits), reduced.dtype)
         reduced[..., column] = lowest[group_of(descriptions[..., column], splits)]
     return reduced
+
+
+def without(columns: Iterable[int]) -> Merged:
+    """Leave out attributes.
+
+    Example:
+        >>> without([3, 1])
+        ((1, ()), (3, ()))
+    """
+    return tuple((column, ()) for column in sorted(columns))
 
 
 def group_of(values: IntArray, splits: tuple[int, ...]) -> IntArray:

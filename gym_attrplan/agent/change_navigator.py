@@ -15,9 +15,8 @@ from gym_attrplan.agent.ways import Ways
 from gym_attrplan.attributes import GoalLike, GoalSet
 from gym_attrplan.attributes.space import FREE, IntArray
 from gym_attrplan.graph import EpisodeMemory, Plan, Planner
-from gym_attrplan.graph.abstraction import needless
 from gym_attrplan.graph.change_planner import ChangePlanner
-from gym_attrplan.graph.dependence import Dependence, Grouping
+from gym_attrplan.graph.dependence import EVERYTHING, Dependence, Grouping
 from gym_attrplan.graph.merging import Merged, group_of, merged, without
 from gym_attrplan.graph.nearest import nearest_reachable
 from gym_attrplan.graph.outcomes import HopOutcomes
@@ -49,7 +48,7 @@ class ChangeNavigator:
         ways: Plans through descriptions that were never seen; None without a hop model.
         max_hop_steps: Maximum length of a hop in steps, before another one is tried.
         episode_steps: Length of an episode in steps, a limit on plans; None if unknown.
-        grouping: Groups of attempts that count together, if the outcomes have values merged for it.
+        grouping: Groups of attempts that count together; the outcomes have its values merged.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class ChangeNavigator:
         ways: Ways | None = None,
         max_hop_steps: int,
         episode_steps: int | None = None,
-        grouping: Grouping | None = None,
+        grouping: Grouping = EVERYTHING,
     ) -> None:
         self.outcomes = outcomes
         self.options = options
@@ -70,7 +69,7 @@ class ChangeNavigator:
         self.changes = ChangePlanner(outcomes, grouping=grouping)
         ignored = options.ignore or ()
         self._ignored = [i for i, name in enumerate(outcomes.space.names) if name in ignored]
-        self._merging: dict[bytes, tuple[Merged, ChangeNavigator]] = {}
+        self._merging: dict[Grouping, ChangeNavigator] = {}
         self._known_version = -1
         self._planner: Planner | None = None
         self._version = -1
@@ -118,46 +117,29 @@ class ChangeNavigator:
         Args:
             named: ``(n_attributes,)`` whether the goals name each attribute.
         """
-        if self._ignored and not named[self._ignored].any():
-            named = np.ones(len(named), np.bool_)
-            named[self._ignored] = False
-        elif self.options.ignore is not None or self.ways is not None:
-            return (), self
         if self._known_version != self.outcomes.version:
             self._known_version = self.outcomes.version
             self._dependence = Dependence(self.outcomes)
             self._merging.clear()
-        key = named.tobytes()
-        if key not in self._merging:
+        if self._ignored and not named[self._ignored].any():
+            grouping = Grouping(without(self._ignored))
+        elif self.options.ignore is None and self.ways is None:
+            grouping = self._dependence.grouping(np.flatnonzero(named).tolist())
+        else:
+            return (), self
+        if grouping == EVERYTHING:
+            return (), self
+        if grouping not in self._merging:
             if len(self._merging) == MAX_NAVIGATORS:
                 del self._merging[next(iter(self._merging))]
-            self._merging[key] = self._make(np.flatnonzero(named).tolist())
-        return self._merging[key]
-
-    def _make(self, named: list[int]) -> tuple[Merged, ChangeNavigator]:
-        """Do :meth:`_for` for the first time.
-
-        Args:
-            named: Places of the attributes that goals name.
-        """
-        grouping: Grouping | None = None
-        if self.options.ignore is not None:
-            merges = without(self._ignored)
-        elif grouping := self._dependence.grouping(named):
-            merges = grouping.merges
-        else:
-            others = np.delete(np.arange(len(self.outcomes.space)), named)
-            merges = needless(self.outcomes, others.tolist())
-            if not merges:
-                return (), self
-        navigator = ChangeNavigator(
-            self.outcomes.merge(merges),
-            replace(self.options, ignore=()),
-            max_hop_steps=self.max_hop_steps,
-            episode_steps=self.episode_steps,
-            grouping=grouping,
-        )
-        return merges, navigator
+            self._merging[grouping] = ChangeNavigator(
+                self.outcomes.merge(grouping.merges),
+                replace(self.options, ignore=()),
+                max_hop_steps=self.max_hop_steps,
+                episode_steps=self.episode_steps,
+                grouping=grouping,
+            )
+        return grouping.merges, self._merging[grouping]
 
     def _named(self, goal: IntArray | GoalSet) -> BoolArray:
         """Return ``(n_attributes,)`` whether a goal names each attribute."""

@@ -46,7 +46,9 @@ class PlannerOptions:
         ignore: Attributes that plans ignore unless the goal names them, with hops that ask for
             changes. Descriptions that differ only in them count as one, with more attempts. None
             finds them for each goal: those without which the success of hops is predicted at least
-            as well (:func:`gym_attrplan.graph.abstraction.needless`).
+            as well (:func:`gym_attrplan.graph.abstraction.needless`). It also finds which attempts
+            count together (:class:`gym_attrplan.graph.dependence.Dependence`). With ``()`` each
+            description counts its own.
     """
 
     estimator: str = "beta_mean"

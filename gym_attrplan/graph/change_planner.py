@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csgraph, csr_array
 
 from gym_attrplan.attributes import GoalLike
 from gym_attrplan.error import InvalidGraph
-from gym_attrplan.graph.dependence import Grouping
+from gym_attrplan.graph.dependence import EVERYTHING, Grouping
 from gym_attrplan.graph.goal_keys import GoalKey, goal_key, goal_of
 from gym_attrplan.graph.outcomes import HopOutcomes, OutcomeTable
 from gym_attrplan.graph.plan import Plan
@@ -58,7 +58,8 @@ class ChangePlanner:
         discount: Factor on the value of a goal per step.
         doubt: Number of failures added to every row, so that one lucky attempt is not certain.
         max_goals: Maximum number of goals to remember; the least recently used is dropped.
-        grouping: Groups of attempts that count together; None counts them for each description.
+        grouping: Groups of attempts that count together; by default each description counts its
+            own.
 
     Raises:
         InvalidGraph: If an option is out of range.
@@ -81,7 +82,7 @@ class ChangePlanner:
         discount: float = 0.99,
         doubt: float = 1.0,
         max_goals: int = 256,
-        grouping: Grouping | None = None,
+        grouping: Grouping = EVERYTHING,
     ) -> None:
         if not 0.0 < discount < 1.0:
             raise InvalidGraph(f"a discount is between 0 and 1; received {discount}.")
@@ -318,10 +319,7 @@ class ChangePlanner:
             return
         self._version = self.outcomes.version
         self._known.clear()
-        table = self.outcomes.table()
-        if self.grouping is not None:
-            table = self.grouping.expected(self.outcomes)
-        self._table = table
+        self._table = table = self.grouping.expected(self.outcomes)
         self._n_nodes = len(self.outcomes.index)
         self._places = table.end_node + self._n_nodes * table.end_over
         total = table.attempts + self.doubt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ from scipy.special import betaln
 
 from gym_attrplan.attributes import FREE
 from gym_attrplan.attributes.space import IntArray
+from gym_attrplan.graph.abstraction import needless
 from gym_attrplan.graph.counted_rows import FloatArray, Places
 from gym_attrplan.graph.merging import Merged, group_of
 from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes, OutcomeTable
@@ -39,7 +41,7 @@ MAX_ENDS = 12
 _FEW = 10.0
 """Number of successes below which a kind of change does not show what passes."""
 
-_MADE, _OVER, _ALONE = 4, 2, 1
+_MADE, _OVER, _ALONE, _N_HOW = 4, 2, 1, 8
 
 
 class Dependence:
@@ -63,35 +65,42 @@ class Dependence:
         self._outcomes = outcomes
         self._passing = _passing(outcomes)
         self._attempts: dict[bytes, _Attempts] = {}
+        self._groupings: dict[frozenset[int], Grouping] = {}
 
-    def grouping(self, named: Iterable[int]) -> Grouping | None:
+    def grouping(self, named: Iterable[int]) -> Grouping:
         """Return the groups of attempts for plans to goals that name some attributes.
 
-        None if descriptions have so many attempts that each counts its own.
+        Where descriptions have many attempts, each counts its own, without attributes that only
+        divide them (:func:`~gym_attrplan.graph.abstraction.needless`).
 
         Args:
             named: Places of these attributes.
 
         Example:
             >>> from gym_attrplan.attributes import AttributeSpace
-            >>> outcomes = HopOutcomes(AttributeSpace({"key": 2, "door": 2, "clock": 60}))
-            >>> times = np.arange(60)
-            >>> for key in (0, 1):  # the door opens if the key is there, at any time
-            ...     start = np.stack([np.full(60, key), np.zeros(60, int), times], axis=1)
-            ...     end = start + [0, key, 0]
-            ...     outcomes.record(start, [[-1, 1, -1]] * 60, end, made=key == 1, n_steps=9)
-            >>> Dependence(outcomes).grouping([1]).merges  # the key, but not the clock
+            >>> outcomes = HopOutcomes(AttributeSpace({"workers": 2, "house": 2, "flag": 60}))
+            >>> starts = np.array([[i % 2, 0, i] for i in range(60)] * 2)
+            >>> outcomes.record(starts, [[-1, 1, -1]] * 120, starts + [0, 1, 0], made=True,
+            ...                 n_steps=90 - 80 * starts[:, 0])
+            >>> Dependence(outcomes).grouping([1]).merges  # workers are faster, with any flag
             ((0, (1,)), (2, ()))
         """
-        needed: dict[int, set[int]] = {place: set() for place in named}
+        named = frozenset(named)
+        if named not in self._groupings:
+            self._groupings[named] = self._group(named)
+        return self._groupings[named]
+
+    def _group(self, named: frozenset[int]) -> Grouping:
         passing = self._passing.copy()
-        passing[list(needed)] = False
+        passing[list(named)] = False
         key = passing.tobytes()
         if key not in self._attempts:
             self._attempts[key] = _Attempts(self._outcomes, passing)
         attempts = self._attempts[key]
+        others = [place for place in range(len(passing)) if place not in named]
         if not attempts.thin:
-            return None
+            return Grouping(needless(self._outcomes, others))
+        needed: dict[int, set[int]] = {place: set() for place in sorted(named)}
         found = list(needed)
         for place in found:  # grows
             for other, splits in attempts.reads_for(place):
@@ -99,23 +108,22 @@ class Dependence:
                     needed[other] = set()
                     found.append(other)
                 needed[other].update(splits)
-        free = [i for i in range(len(passing)) if i not in named]
-        merges = tuple((i, tuple(sorted(needed.get(i, ())))) for i in free)
-        return Grouping(attempts, merges)
+        merges = tuple((place, tuple(sorted(needed.get(place, ())))) for place in others)
+        return Grouping(merges, attempts)
 
 
+@dataclass(frozen=True)
 class Grouping:
     """Groups of attempts in which a change is expected to end alike.
 
-    Args:
-        attempts: What each kind of change depends on.
+    Attributes:
         merges: The values that plans need not tell apart. An attribute that no goal and no useful
             hop depends on is left out.
+        attempts: What each kind of change depends on; None if descriptions count their own.
     """
 
-    def __init__(self, attempts: _Attempts, merges: Merged) -> None:
-        self.merges = merges
-        self._attempts = attempts
+    merges: Merged
+    attempts: _Attempts | None = None
 
     def expected(self, outcomes: HopOutcomes) -> OutcomeTable:
         """Return the table of outcomes in which all attempts of a group count for each of its rows.
@@ -128,25 +136,30 @@ class Grouping:
         Args:
             outcomes: Outcomes of hops, with these values merged.
         """
-        table, changes = outcomes.table(), outcomes.changes()
+        table = outcomes.table()
+        if self.attempts is None:
+            return table
+        changes = outcomes.changes()
         vectors = outcomes.index.vectors(np.arange(len(outcomes.index)))
-        groups, n_groups = self._groups(vectors, changes)
-        group_of_row = groups[table.node, table.change]
+        groups = _Groups(self.attempts, vectors, changes)
+        group_of_row = groups.of(table.node, table.change)
         sums = (table.attempts, table.successes, table.attempts * table.n_steps)
-        attempts, successes, steps = (_sums(group_of_row, x, n_groups) for x in sums)
-        ends = self._ends(outcomes, table, group_of_row)
+        attempts, successes, steps = (_sums(group_of_row, x, groups.number) for x in sums)
+        ends = self.attempts.ends(outcomes, table, group_of_row)
         node, change = table.node, table.change
-        if groups.size <= MAX_ROWS:
-            held = ((vectors[:, None] == changes) | (changes == FREE)).all(axis=2)
-            held[node, change] = False
-            node, change = np.nonzero((attempts[groups] > 0.0) & ~held)
-        group = groups[node, change]
-        first = np.searchsorted(ends.group, np.arange(n_groups + 1))
+        if len(vectors) * len(changes) <= MAX_ROWS:
+            possible = ((vectors[:, None] != changes) & (changes != FREE)).any(axis=2)
+            possible[node, change] = True
+            node, change = np.nonzero(possible)
+            tried = attempts[groups.of(node, change)] > 0.0
+            node, change = node[tried], change[tried]
+        group = groups.of(node, change)
+        first = np.searchsorted(ends.group, np.arange(groups.number + 1))
         row, which = expand_rows(first, group)
         here = vectors[node[row]]
         fits = ((ends.before[which] == FREE) | (ends.before[which] == here)).all(axis=1)
         row, which, here = row[fits], which[fits], here[fits]
-        alike = row * 8 + ends.how[which]
+        alike = row * _N_HOW + ends.how[which]
         share = ends.n_times[which] / _sums(alike, ends.n_times[which])[alike]
         after = ends.after[which]
         reached = outcomes.index.find(np.where(after == FREE, here, after).astype(here.dtype))
@@ -166,48 +179,34 @@ class Grouping:
             end_count=share * ends.total[which],
         )
 
-    def _groups(self, vectors: IntArray, changes: IntArray) -> tuple[Places, int]:
-        """Return ``(n_nodes, n_changes)`` groups of attempts, and their number."""
-        asked = changes != FREE
-        groups = np.zeros((len(vectors), len(changes)), np.int64)
-        n_groups = 0
-        for kind in np.unique(asked, axis=0):
-            mine, reads = (asked == kind).all(axis=1), self._attempts.reads(kind)
-            codes = np.zeros(len(vectors), np.int64)
-            for column, splits in reads.items():
-                codes = codes * (len(splits) + 1) + group_of(vectors[:, column], splits)
-            every, codes = np.unique(codes, return_inverse=True)
-            groups[:, mine] = n_groups + codes[:, None] + len(every) * np.arange(mine.sum())
-            n_groups += len(every) * int(mine.sum())
-        return groups, n_groups
 
-    def _ends(self, outcomes: HopOutcomes, table: OutcomeTable, groups: Places) -> _Ends:
-        """Return the outcomes of groups.
+EVERYTHING = Grouping(())
+"""All values are told apart, and each description counts its own attempts."""
 
-        Args:
-            outcomes: The outcomes of hops.
-            table: Their table.
-            groups: ``(n_rows,)`` the group of each row of the table.
-        """
-        row, n_attributes = table.end_row, len(outcomes.space)
-        starts = outcomes.index.vectors(table.node[row])
-        ends = outcomes.index.vectors(table.end_node)
-        moved, asked = starts != ends, (outcomes.changes() != FREE)[table.change[row]]
-        before = np.where(moved & ~asked & ~self._attempts.passing, starts, FREE)
-        alone = (before == FREE).all(axis=1)
-        how = _MADE * table.end_made + _OVER * table.end_over + _ALONE * alone
-        after = np.where(moved, ends, FREE)
-        keys = np.column_stack([groups[row], how, after, before]).astype(np.int64)
-        keys, number = np.unique(keys, axis=0, return_inverse=True)
-        count = _sums(number.reshape(-1), table.end_count, len(keys))
-        order = np.lexsort([-count, keys[:, 0]])
-        keys, count = keys[order], count[order]
-        group, how = keys[:, 0], keys[:, 1]
-        alike = group * 8 + how
-        total = _sums(alike, count)[alike] if len(keys) else count
-        kept = np.arange(len(keys)) - np.searchsorted(group, group) < MAX_ENDS
-        after, before = np.split(keys[:, 2:], [n_attributes], axis=1)
-        return _Ends(group[kept], how[kept], after[kept], before[kept], count[kept], total[kept])
+
+class _Groups:
+    """The groups of attempts, by descriptions and changes.
+
+    Args:
+        attempts: What each kind of change depends on.
+        vectors: ``(n_nodes, n_attributes)`` the descriptions.
+        changes: ``(n_changes, n_attributes)`` the changes.
+    """
+
+    def __init__(self, attempts: _Attempts, vectors: IntArray, changes: IntArray) -> None:
+        kinds, kind_of = np.unique(changes != FREE, axis=0, return_inverse=True)
+        self._kind_of = kind_of.reshape(-1)
+        self._codes = np.zeros((len(kinds), len(vectors)), np.int64)
+        for codes, kind in zip(self._codes, kinds, strict=True):
+            codes[:] = np.unique(_codes(vectors, attempts.reads(kind)), return_inverse=True)[1]
+        sizes = self._codes.max(axis=1, initial=-1)[self._kind_of] + 1
+        self._first = np.cumsum(sizes) - sizes
+        self.number = int(sizes.sum())
+
+    def of(self, nodes: Places, changes: Places) -> Places:
+        """Return ``(n,)`` groups of descriptions and changes."""
+        groups: Places = self._first[changes] + self._codes[self._kind_of[changes], nodes]
+        return groups
 
 
 class _Ends(NamedTuple):
@@ -303,18 +302,46 @@ class _Attempts:
         ]
         found: Reads = {}
         evidence = self._evidence(rows, found)
-        while candidates:
+        while True:
             tries = []
             for column, splits in candidates:
                 finer = tuple(sorted({*found.get(column, ()), *splits}))
                 if finer != found.get(column):
                     more = self._evidence(rows, {**found, column: finer})
                     tries.append((more, column, finer))
-            if not tries or max(tries)[0] - evidence < MIN_GAIN:
+            more, column, finer = max(tries, default=(-np.inf, 0, ()))
+            if more - evidence < MIN_GAIN:
                 break
-            evidence, column, finer = max(tries)
-            found[column] = finer
+            evidence, found[column] = more, finer
         return found
+
+    def ends(self, outcomes: HopOutcomes, table: OutcomeTable, groups: Places) -> _Ends:
+        """Return the outcomes of groups.
+
+        Args:
+            outcomes: The outcomes of hops.
+            table: Their table.
+            groups: ``(n_rows,)`` the group of each row of the table.
+        """
+        row = table.end_row
+        starts = outcomes.index.vectors(table.node[row])
+        ends = outcomes.index.vectors(table.end_node)
+        moved, asked = starts != ends, (outcomes.changes() != FREE)[table.change[row]]
+        before = np.where(moved & ~asked & ~self.passing, starts, FREE)
+        alone = (before == FREE).all(axis=1)
+        how = _MADE * table.end_made + _OVER * table.end_over + _ALONE * alone
+        after = np.where(moved, ends, FREE)
+        keys = np.column_stack([groups[row], how, after, before]).astype(np.int64)
+        keys, number = np.unique(keys, axis=0, return_inverse=True)
+        count = _sums(number.reshape(-1), table.end_count, len(keys))
+        order = np.lexsort([-count, keys[:, 0]])
+        keys, count = keys[order], count[order]
+        group, how = keys[:, 0], keys[:, 1]
+        alike = group * _N_HOW + how
+        total = _sums(alike, count)[alike]
+        kept = np.arange(len(keys)) - np.searchsorted(group, group) < MAX_ENDS
+        after, before = np.split(keys[:, 2:], [len(outcomes.space)], axis=1)
+        return _Ends(group[kept], how[kept], after[kept], before[kept], count[kept], total[kept])
 
     def _splits(self, rows: Places, column: int) -> list[Splits]:
         """Return ways to tell an attribute's values apart: at one of them, or at all."""
@@ -336,9 +363,9 @@ class _Attempts:
             rows: ``(n,)`` the rows.
             reads: Where to split the groups; None if each row counts for itself.
         """
-        codes = self._change[rows] if reads is not None else np.arange(len(rows))
-        for column, splits in (reads or {}).items():
-            codes = codes * (len(splits) + 1) + group_of(self._starts[rows, column], splits)
+        codes = np.arange(len(rows))
+        if reads is not None:
+            codes = _codes(self._starts[rows], reads) * self._n_changes + self._change[rows]
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
         tried, made, alone, steps = (
             _sums(group, x[rows]) for x in (self._tried, self._made, self._alone, self._steps)
@@ -347,6 +374,14 @@ class _Attempts:
         logs = _log_evidence(success, tried, made) + _log_evidence(clean, made, alone)
         logs += _log_evidence(pace, steps, tried, PRIOR / pace)
         return float(logs.sum())
+
+
+def _codes(descriptions: IntArray, reads: Reads) -> Places:
+    """Return ``(n,)`` numbers that tell apart what is read."""
+    codes = np.zeros(len(descriptions), np.int64)
+    for column, splits in reads.items():
+        codes = codes * (len(splits) + 1) + group_of(descriptions[:, column], splits)
+    return codes
 
 
 def _sums(numbers: Places, amounts: FloatArray, n: int = 0) -> FloatArray:

@@ -5,7 +5,7 @@ import pytest
 
 from gym_attrplan import AttributeSpace
 from gym_attrplan.graph.change_planner import ChangePlanner
-from gym_attrplan.graph.dependence import Dependence
+from gym_attrplan.graph.dependence import EVERYTHING, Dependence
 from gym_attrplan.graph.merging import merged, without
 from gym_attrplan.graph.outcomes import HopOutcomes
 
@@ -47,11 +47,16 @@ def test_descriptions_with_many_attempts_count_their_own():
         decided.record(
             [start] * 50, [[-1, -1, 1, -1]] * 50, [end] * 50, made=flag % 2 == 0, n_steps=5
         )
-    assert Dependence(decided).grouping([HOUSE]) is None
+    assert Dependence(decided).grouping([FLAG, HOUSE]) == EVERYTHING
 
 
 def test_nothing_is_grouped_without_attempts():
-    assert Dependence(HopOutcomes(SPACE)).grouping([HOUSE]) is None
+    assert Dependence(HopOutcomes(SPACE)).grouping([HOUSE]) == EVERYTHING
+
+
+def test_outcomes_without_hops_have_an_empty_table():
+    grouping = Dependence(economy()).grouping([HOUSE])
+    assert len(grouping.expected(HopOutcomes(SPACE)).node) == 0
 
 
 @pytest.mark.parametrize("goal", [{"house": 1}, {"house": 2}])
@@ -59,8 +64,7 @@ def test_plans_ask_where_nothing_was_attempted_for_what_works_in_the_group(goal)
     outcomes = economy()
     grouping = Dependence(outcomes).grouping([HOUSE])
     few = outcomes.merge(grouping.merges)
-    table = grouping.expected(few)
-    assert len(table.node) >= len(few)
+    assert len(grouping.expected(few).node) > len(few)
     planner = ChangePlanner(few, grouping=grouping)
     start = merged(np.array([3, 0, 0, 59]), grouping.merges)
     plan = planner.plan(start, goal)
@@ -73,11 +77,16 @@ def test_the_attempts_of_a_group_count_together():
     outcomes = economy()
     grouping = Dependence(outcomes).grouping([HOUSE])
     few = outcomes.merge(grouping.merges)
-    table = grouping.expected(few)
-    for change in range(few.n_changes):
-        rows = table.change == change
-        own = few.table()
-        assert table.attempts[rows].max() <= own.attempts[own.change == change].sum() + 1e-9
+    table, own = grouping.expected(few), few.table()
+    worker, house = few.index.vectors(np.arange(len(few.index)))[:, [WORKER, HOUSE]].T
+    change = int(few.find_changes([[-1, -1, 1, -1]])[0])
+    for some in (False, True):
+        rows, mine = (
+            (one.change == change) & ((worker > 0) == some)[one.node] for one in (table, own)
+        )
+        assert rows.any()
+        np.testing.assert_allclose(table.attempts[rows], own.attempts[mine].sum())
+        assert (house[table.node[rows]] != 1).all()
     shares = np.bincount(table.end_row, table.end_count, len(table.node)) / table.attempts
     assert (shares <= 1.0 + 1e-9).all()
 

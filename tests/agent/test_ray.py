@@ -392,10 +392,12 @@ def test_no_line_of_a_ledger_is_lost_or_doubled(nodes, tmp_path):
 
 
 DRIVER = """
+import signal
 import sys
 from gym_attrplan import AttributePlannerAgent
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if tests run in background
     path, total, again = sys.argv[1], int(sys.argv[2]), len(sys.argv) > 3
     if again:
         agent = AttributePlannerAgent.load(path, env="Taxi-v4")

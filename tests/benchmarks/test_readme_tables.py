@@ -163,6 +163,20 @@ def test_the_hardest_environments_equal_the_raw_results(label):
     assert ("**" in solved) == (figure.percent >= case.least)
 
 
+def test_where_the_bonus_falls_behind_equals_the_raw_results():
+    cases, told = importlib.import_module("hard").CASES, {}
+    for size in (5, 6):
+        env = f"MiniGrid-KeyCorridorS{size}R3-v0"
+        source = Source("hard", env, "asked", "ap", cases[env].budget)
+        ours, rival = (RESULTS.find(replace(source, method=m)) for m in ("ap", "ppo_count"))
+        assert sorted(ours.seeds) == sorted(rival.seeds) == [0, 1, 2]
+        told[size] = f"S{size}R3 {ours.percent:.1f}% against {rival.percent:.1f}%"
+        if size == 5:
+            each = "{:.1f}%, {:.1f}% and {:.1f}%".format(*map(rival.seeds.get, (0, 1, 2)))
+            assert f"{rival.percent:.1f}% in KeyCorridorS5R3 ({each} with its" in PAGE
+    assert f"ours is ahead ({told[5]}, {told[6]})" in README
+
+
 def test_plans_that_promise_too_much_or_too_little_are_told(suite):
     def too_much(env):
         lines = RESULTS.find(Source("defaults", env, "asked", "ap", suite[env].budget)).lines

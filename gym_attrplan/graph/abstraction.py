@@ -93,8 +93,24 @@ class _Attempts:
         _, first, group = np.unique(
             codes + self._code_of_change[rows], return_index=True, return_inverse=True
         )
-        tried, made = (np.bincount(group, x[rows]) for x in (self._tried, self._made))
+        counts = (np.bincount(group, x[rows]) for x in (self._tried, self._made))
+        tried, made = (np.asarray(count, np.float64) for count in counts)
         change = self._change[rows[first]]
-        success, failure = PRIOR * self._usual[change], PRIOR * (1.0 - self._usual[change])
-        logs = betaln(success + made, failure + tried - made) - betaln(success, failure)
+        logs = log_evidence(self._usual[change], tried, made)
         return np.asarray(np.bincount(change, logs, self._n_changes), np.float64)
+
+
+def log_evidence(
+    rates: FloatArray, tried: FloatArray, made: FloatArray, weight: FloatArray | float = PRIOR
+) -> FloatArray:
+    """Return ``(n,)`` log probabilities of successes, with the usual rates as prior.
+
+    Args:
+        rates: ``(n,)`` usual rates.
+        tried: ``(n,)`` attempts.
+        made: ``(n,)`` those that succeeded.
+        weight: Number of attempts that the usual rate counts for.
+    """
+    success, failure = weight * rates, weight * (1.0 - rates)
+    missed = np.maximum(tried - made, 0.0)
+    return np.asarray(betaln(success + made, failure + missed) - betaln(success, failure))

@@ -9,11 +9,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
 
 from gym_attrplan.attributes import FREE
 from gym_attrplan.attributes.space import IntArray
-from gym_attrplan.graph.abstraction import needless
+from gym_attrplan.graph.abstraction import log_evidence, needless
 from gym_attrplan.graph.counted_rows import FloatArray, Places
 from gym_attrplan.graph.merging import Merged, group_of
 from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes, OutcomeTable
@@ -371,8 +370,8 @@ class _Attempts:
             _sums(group, x[rows]) for x in (self._tried, self._made, self._alone, self._steps)
         )
         success, clean, pace = (rates[self._change[rows[first]]] for rates in self._usual)
-        logs = _log_evidence(success, tried, made) + _log_evidence(clean, made, alone)
-        logs += _log_evidence(pace, steps, tried, PRIOR / pace)
+        logs = log_evidence(success, tried, made) + log_evidence(clean, made, alone)
+        logs += log_evidence(pace, steps, tried, PRIOR / pace)
         return float(logs.sum())
 
 
@@ -402,12 +401,3 @@ def _passing(outcomes: HopOutcomes) -> BoolArray:
         if made.sum() >= _FEW:
             passing &= kind | (made @ moved > 0.5 * made.sum())
     return passing
-
-
-def _log_evidence(
-    rates: FloatArray, tried: FloatArray, made: FloatArray, weight: FloatArray | float = PRIOR
-) -> FloatArray:
-    """Return ``(n,)`` log probabilities of successes, with the usual rates as prior."""
-    success, failure = weight * rates, weight * (1.0 - rates)
-    missed = np.maximum(tried - made, 0.0)
-    return np.asarray(betaln(success + made, failure + missed) - betaln(success, failure))

@@ -450,13 +450,20 @@ def test_the_puzzles_with_attributes_found_in_the_log_are_told_as_one_seed():
     assert f"by itself, it solved {share}% (one seed)" in " ".join(README.split())
 
 
-def test_the_docs_count_the_tasks_with_six_blocks():
+def test_the_docs_count_the_tasks_tested_in_mujoco():
+    def solved(n_blocks, budget):
+        env = f"AttrBlocks-v0[n_blocks={n_blocks}]"
+        source = Source("blocks_six", env, "multi_step", "ap", budget)
+        ours, alone = (RESULTS.find(replace(source, method=one)) for one in ("ap", "inverse"))
+        assert sorted(ours.seeds) == sorted(alone.seeds) == [0, 1, 2]
+        return ours.n, *(sum(line["successes"] for line in one.lines) for one in (ours, alone))
+
     agent = (ROOT / "docs" / "agent.rst").read_text()
-    source = Source("blocks_six", "AttrBlocks-v0[n_blocks=6]", "multi_step", "ap", 100_000)
-    ours, alone = (RESULTS.find(replace(source, method=method)) for method in ("ap", "inverse"))
-    n_solved, n_alone = (sum(line["successes"] for line in one.lines) for one in (ours, alone))
-    assert f"it solved {n_solved} of {ours.n} tasks" in agent
-    assert f"its hop policy alone {n_alone}\n" in agent
+    n, n_solved, n_alone = solved(6, 100_000)
+    assert f"it solved {n_solved} of {n} tasks, and its hop policy alone {n_alone}\n" in agent
+    n, n_solved, n_alone = solved(4, 10_000)
+    told = f"solves {n_solved} of {n} multi-step tasks, and its hop policy alone {n_alone} (three"
+    assert told in PAGE
 
 
 MACHINES = (ROOT / "docs" / "machines.rst").read_text()

@@ -2,7 +2,7 @@
 
 The README's table, the report and the tests read these lines and nothing else. All lines with the
 same (suite, env, task, method, budget, seed) count, pooled, unless ``results/changes.json`` says
-since when the code is another, and why.
+since when the code is another, or that older figures are wrong, and why.
 """
 
 from __future__ import annotations

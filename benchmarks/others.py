@@ -90,7 +90,11 @@ PAPER = "ap_paper"
 
 
 class AtLeast(BaseCallback):
-    """Ends the training after a minimum of steps and of seconds; both must be reached."""
+    """Ends the training after a minimum of steps and of seconds; both must be reached.
+
+    Schedules, such as that of DQN's random actions, take the minimum of steps for the whole
+    training, however many ``learn`` is told.
+    """
 
     def __init__(self, n_steps: int, seconds: float) -> None:
         super().__init__()
@@ -98,6 +102,7 @@ class AtLeast(BaseCallback):
 
     def _on_training_start(self) -> None:
         self._start = time.perf_counter()
+        self.model._total_timesteps = self._n_steps
 
     def _on_step(self) -> bool:
         seconds = time.perf_counter() - self._start

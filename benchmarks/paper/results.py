@@ -64,27 +64,32 @@ class CodeChange:
         source: Which figures it affects.
         since: The date, as lines have it, of the first line that the new code may have written.
         reason: What changed.
+        wrong: Whether older figures were measured wrongly: they do not count even while there are
+            no newer ones.
     """
 
     source: Source
     since: str
     reason: str
+    wrong: bool = False
 
     @classmethod
     def of(cls, entry: dict[str, Any]) -> CodeChange:
-        """From an entry of :data:`CHANGES`: the parts of a source, ``since`` and ``reason``.
+        """From an entry of :data:`CHANGES`: the parts of a source, and those of a change.
 
         Raises:
             InvalidData: If a part is missing or unknown, or ``since`` is no date.
         """
         known = {field.name for field in fields(Source)}
-        parts = {key: value for key, value in entry.items() if key not in ("since", "reason")}
-        if not entry.get("reason") or not _is_date(entry.get("since")) or not parts.keys() <= known:
+        own = {key: entry[key] for key in ("since", "reason", "wrong") if key in entry}
+        parts = {key: value for key, value in entry.items() if key not in own}
+        good = bool(own.get("reason")) and _is_date(own.get("since")) and parts.keys() <= known
+        if not good or not isinstance(own.get("wrong", False), bool):
             raise InvalidData(
-                f"an entry of {CHANGES} has 'since' (an ISO date), 'reason' (what changed) and any "
-                f"of {sorted(known)}; received {entry}."
+                f"an entry of {CHANGES} has 'since' (an ISO date), 'reason' (what changed), "
+                f"perhaps 'wrong' (true or false), and any of {sorted(known)}; received {entry}."
             )
-        return cls(Source(**parts), entry["since"], entry["reason"])
+        return cls(Source(**parts), **own)
 
 
 @dataclass(frozen=True)
@@ -236,8 +241,8 @@ class Results:
 def _newest_code(lines: Sequence[Line], changes: Iterable[CodeChange]) -> list[Line]:
     """Of one key's lines, in the order of their dates, those since the last change."""
     newest = lines[-1]
-    moments = (one.since for one in changes if one.source.has(newest))
-    since = max((moment for moment in moments if moment <= newest["date"]), default="")
+    mine = (one for one in changes if one.source.has(newest))
+    since = max((one.since for one in mine if one.wrong or one.since <= newest["date"]), default="")
     return [line for line in lines if line["date"] >= since]
 
 

@@ -72,6 +72,14 @@ def test_runs_from_before_a_change_count_while_there_are_no_newer_ones():
     assert Results(runs(90, 20), [change]).find(Source("blocks")).percent == 55.0
 
 
+def test_runs_that_were_measured_wrongly_never_count():
+    change = CodeChange(Source("blocks", method="ap"), "2026-03-01", "no goal was set", wrong=True)
+    results = Results([*runs(90, 20), *runs(40, method="inverse")], [change])
+    assert results.find(Source("blocks", method="ap")) is None
+    assert results.find(Source("blocks", method="inverse")).percent == 40.0
+    assert Results(runs(90, 20, 30), [change]).find(Source("blocks")).percent == 30.0
+
+
 def test_a_change_leaves_the_figures_of_other_sources_alone():
     change = CodeChange(Source("blocks", method="ap"), "2026-01-15", "another planner")
     results = Results([*runs(90, 20), *runs(90, 20, method="inverse")], [change])
@@ -95,6 +103,7 @@ def test_changes_are_read_beside_the_results(tmp_path):
         '[{"since": "2026-01-15"}]',
         '[{"since": "2026-01-15", "reason": ""}]',
         '[{"since": "soon", "reason": "x"}]',
+        '[{"since": "2026-01-15", "reason": "x", "wrong": "yes"}]',
         '[{"since": "2026-01-15", "reason": "x", "envs": "AttrBlocks-v0"}]',
     ],
 )

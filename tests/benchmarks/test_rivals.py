@@ -51,3 +51,13 @@ def test_what_is_fitted_at_the_end_is_not_tested_before(rivals, few_passes, tmp_
     run = importlib.import_module("baselines").run
     run(cell, [], n_tasks=10, n_points=2, device="cpu", template=file, passes=few_passes)
     assert (tmp_path / "ap.zip").exists()
+
+
+def test_a_rivals_random_actions_end_with_its_steps():
+    others = importlib.import_module("others")
+    venv = others.CASES["FrozenLake8x8-v1"].make_envs("FrozenLake8x8-v1", n_envs=2)
+    with others.asking_for(venv, others.goals_to_ask(None, venv, None, seed=0)):
+        model = others.make_rival("dqn_her", venv, seed=0)
+        model.learn(10**9, others.AtLeast(2_000, 0.0))
+    assert model.num_timesteps == 2_000
+    assert model.exploration_rate == model.exploration_final_eps

@@ -78,7 +78,8 @@ class CodeChange:
         """From an entry of :data:`CHANGES`: the parts of a source, and those of a change.
 
         Raises:
-            InvalidData: If a part is missing or unknown, or ``since`` is no date.
+            InvalidData: If a part is missing or unknown, ``since`` is no date, or ``wrong`` neither
+                true nor false.
         """
         known = {field.name for field in fields(Source)}
         own = {key: entry[key] for key in ("since", "reason", "wrong") if key in entry}
@@ -165,7 +166,7 @@ class Results:
     """The lines that count: of each figure all runs with the newest code.
 
     Lines with the same :data:`KEY` are runs of the same code unless a change says otherwise. Lines
-    from before a change count as long as nothing was measured after it.
+    from before a change count as long as nothing was measured after it, unless they are wrong.
 
     Args:
         lines: As the benchmarks wrote them, older ones included.

@@ -46,9 +46,10 @@ class PlannerOptions:
         ignore: Attributes that plans ignore unless the goal names them, with hops that ask for
             changes. Descriptions that differ only in them count as one, with more attempts. None
             finds them for each goal: those without which the success of hops is predicted at least
-            as well (:func:`gym_attrplan.graph.abstraction.needless`). It also finds which attempts
-            count together (:class:`gym_attrplan.graph.dependence.Dependence`). With ``()`` each
-            description counts its own.
+            as well (:func:`gym_attrplan.graph.abstraction.needless`), or, where descriptions have
+            few attempts, those that no useful hop depends on
+            (:class:`gym_attrplan.graph.dependence.Dependence`). ``()`` leaves out none, and each
+            description counts its own attempts.
     """
 
     estimator: str = "beta_mean"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.special import betaln
 
 from gym_attrplan.attributes import FREE
 from gym_attrplan.graph.counted_rows import FloatArray, Places
+from gym_attrplan.graph.evidence import log_evidence, sums
 from gym_attrplan.graph.merging import Merged, without
-from gym_attrplan.graph.outcomes import PRIOR, HopOutcomes
+from gym_attrplan.graph.outcomes import HopOutcomes
 
 MIN_GAIN = 1.0
 """Minimum evidence in nats that leaving out an attribute must gain."""
@@ -93,24 +93,7 @@ class _Attempts:
         _, first, group = np.unique(
             codes + self._code_of_change[rows], return_index=True, return_inverse=True
         )
-        counts = (np.bincount(group, x[rows]) for x in (self._tried, self._made))
-        tried, made = (np.asarray(count, np.float64) for count in counts)
+        tried, made = (sums(group, x[rows]) for x in (self._tried, self._made))
         change = self._change[rows[first]]
         logs = log_evidence(self._usual[change], tried, made)
-        return np.asarray(np.bincount(change, logs, self._n_changes), np.float64)
-
-
-def log_evidence(
-    rates: FloatArray, tried: FloatArray, made: FloatArray, weight: FloatArray | float = PRIOR
-) -> FloatArray:
-    """Return ``(n,)`` log probabilities of successes, with the usual rates as prior.
-
-    Args:
-        rates: ``(n,)`` usual rates.
-        tried: ``(n,)`` attempts.
-        made: ``(n,)`` those that succeeded.
-        weight: Number of attempts that the usual rate counts for.
-    """
-    success, failure = weight * rates, weight * (1.0 - rates)
-    missed = np.maximum(tried - made, 0.0)
-    return np.asarray(betaln(success + made, failure + missed) - betaln(success, failure))
+        return sums(change, logs, self._n_changes)

@@ -174,7 +174,7 @@ def test_where_the_bonus_falls_behind_equals_the_raw_results():
         if size == 5:
             each = "{:.1f}%, {:.1f}% and {:.1f}%".format(*map(rival.seeds.get, (0, 1, 2)))
             assert f"{rival.percent:.1f}% in KeyCorridorS5R3 ({each} with its" in PAGE
-    assert f"ours is ahead ({told[5]}, {told[6]})" in README
+    assert f"with as many steps, ours is ahead ({told[5]}, {told[6]})" in README
 
 
 def test_plans_that_promise_too_much_or_too_little_are_told(suite):
